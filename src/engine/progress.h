@@ -1,0 +1,54 @@
+/* What a replaying node shows to the command line: one small file per rank in the run directory,
+   mapped by both. The rank writes plain stores, the command line polls. */
+#ifndef RF_ENGINE_PROGRESS_H
+#define RF_ENGINE_PROGRESS_H
+
+#include <stdint.h>
+
+#define RF_PROGRESS_MAGIC 0x31475250u /* "PRG1" */
+#define RF_PROGRESS_HISTORY 8
+
+enum rf_state {
+    RF_STATE_STARTING,
+    RF_STATE_RUNNING, /* in the program's own code */
+    RF_STATE_WAITING, /* inside a call of the library that may block */
+    RF_STATE_DIVERGED,
+    RF_STATE_FINISHED,
+};
+
+/* A call, as the program made it or as it was recorded. */
+struct rf_call {
+    char function[48];
+    char module[256]; /* path, or empty when the site is unknown */
+    uint64_t offset;  /* return address in the module */
+    char detail[160]; /* "source 3, tag 7", "2 of 4 requests", … */
+};
+
+struct rf_progress {
+    uint32_t magic;
+    int32_t rank, size, pid;
+    char host[64];
+    volatile uint32_t state;  /* enum rf_state */
+    volatile uint32_t free;   /* 1: past the end of a recording that was cut off */
+    volatile uint64_t events; /* events replayed */
+    volatile uint64_t calls;  /* calls made: grows whenever the rank gets on */
+    struct rf_call current;   /* valid while state is RF_STATE_WAITING or RF_STATE_DIVERGED */
+    volatile uint32_t current_version; /* odd while `current` is being written */
+    /* Divergence: valid when state is RF_STATE_DIVERGED. */
+    uint64_t event; /* number of the event at which it differs */
+    char difference[256];
+    struct rf_call expected;
+    struct rf_call got;
+    uint32_t history_count; /* the last matches before it, oldest first */
+    struct rf_call history[RF_PROGRESS_HISTORY];
+    char reason[256]; /* the likely reason, or empty */
+};
+
+/* Environment variables between the command line and the preloaded adapters:
+   REFRAIN_MODE   record | replay; anything else, or unset: the adapter only passes calls through
+   REFRAIN_TRACE  absolute path of the trace directory
+   REFRAIN_RUN    replay: absolute path of the directory for progress files (rank-R.progress);
+                  record: unset
+   REFRAIN_SCHEME order */
+
+#endif
