@@ -7,6 +7,7 @@
 
 #define RF_PROGRESS_MAGIC 0x31475250u /* "PRG1" */
 #define RF_PROGRESS_HISTORY 8
+#define RF_NO_PEER INT32_MIN /* also "no tag" */
 
 enum rf_state {
     RF_STATE_STARTING,
@@ -19,9 +20,10 @@ enum rf_state {
 /* A call, as the program made it or as it was recorded. */
 struct rf_call {
     char function[48];
-    char module[256]; /* path, or empty when the site is unknown */
-    uint64_t offset;  /* return address in the module */
-    char detail[160]; /* "source 3, tag 7", "2 of 4 requests", … */
+    char module[256];  /* path, or empty when the site is unknown */
+    uint64_t offset;   /* return address in the module */
+    int32_t peer, tag; /* RF_NO_PEER where there is none */
+    char detail[160];  /* "2 of 4 requests", …, or empty */
 };
 
 struct rf_progress {

@@ -1,0 +1,288 @@
+#include "detect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "elf_facts.h"
+#include "text.h"
+
+bool rf_known_mpi(const char *name) {
+    return strcmp(name, "openmpi") == 0 || strcmp(name, "mpich") == 0;
+}
+
+const char *rf_mpi_title(const char *mpi) {
+    return strcmp(mpi, "openmpi") == 0 ? "Open MPI" : strcmp(mpi, "mpich") == 0 ? "MPICH" : mpi;
+}
+
+static bool is_executable(const char *path) {
+    struct stat facts;
+    return access(path, X_OK) == 0 && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+char *rf_find_executable(const char *word) {
+    if (strchr(word, '/'))
+        return is_executable(word) ? rf_copy(word) : NULL;
+    const char *path = getenv("PATH");
+    for (const char *at = path ? path : "/usr/bin:/bin"; *word;) {
+        size_t length = strcspn(at, ":");
+        char *candidate = rf_text("%.*s/%s", length ? (int)length : 1, length ? at : ".", word);
+        if (is_executable(candidate))
+            return candidate;
+        free(candidate);
+        if (!at[length])
+            break;
+        at += length + 1;
+    }
+    return NULL;
+}
+
+bool rf_version_text(const char *path, char *text, unsigned size) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return false;
+    pid_t child = fork();
+    if (child == 0) {
+        int nowhere = open("/dev/null", O_RDWR);
+        dup2(nowhere, STDIN_FILENO);
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        execl(path, path, "--version", (char *)NULL);
+        _exit(127);
+    }
+    close(ends[1]);
+    unsigned length = 0;
+    /* Something that is not a launcher may not end by itself: five seconds, then it is ended. */
+    struct pollfd wait = {.fd = ends[0], .events = POLLIN};
+    while (child > 0 && length + 1 < size && poll(&wait, 1, 5000) > 0) {
+        ssize_t got = read(ends[0], text + length, size - 1 - length);
+        if (got <= 0)
+            break;
+        length += (unsigned)got;
+    }
+    text[length] = 0;
+    close(ends[0]);
+    int status = -1;
+    if (child > 0) {
+        if (length + 1 >= size || length == 0)
+            kill(child, SIGTERM);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+            ;
+    }
+    return child > 0 && length > 0;
+}
+
+static bool one_of(const char *name, const char *const *names, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+enum rf_launcher rf_launcher_of(const char *path, const char **how) {
+    static const char *const openmpi[] = {"orterun",        "prterun",         "ompirun",
+                                          "mpirun.openmpi", "mpiexec.openmpi", "oshrun"};
+    static const char *const hydra[] = {"mpiexec.hydra", "hydra",         "mpirun.mpich",
+                                        "mpiexec.mpich", "mpirun.hydra"};
+    static const char *const common[] = {"mpirun", "mpiexec"};
+    char *real = realpath(path, NULL);
+    const char *names[] = {rf_base_name(path), real ? rf_base_name(real) : ""};
+    enum rf_launcher found = RF_LAUNCHER_NONE;
+    bool ask = false;
+    *how = "its name";
+    for (size_t i = 0; i < 2 && !found; i++) {
+        if (one_of(names[i], openmpi, sizeof openmpi / sizeof openmpi[0]))
+            found = RF_LAUNCHER_OPENMPI;
+        else if (one_of(names[i], hydra, sizeof hydra / sizeof hydra[0]))
+            found = RF_LAUNCHER_HYDRA;
+        ask = ask || one_of(names[i], common, 2);
+    }
+    free(real);
+    char text[4096];
+    if (!found && ask && rf_version_text(path, text, sizeof text)) {
+        *how = "its --version";
+        if (strstr(text, "Open MPI") || strstr(text, "OpenRTE") || strstr(text, "PRRTE"))
+            found = RF_LAUNCHER_OPENMPI;
+        else if (strstr(text, "HYDRA") || strstr(text, "MPICH") || strstr(text, "Intel(R) MPI"))
+            found = RF_LAUNCHER_HYDRA;
+    }
+    return found;
+}
+
+static const char *mpi_of(enum rf_launcher launcher) {
+    return launcher == RF_LAUNCHER_OPENMPI ? "openmpi"
+           : launcher == RF_LAUNCHER_HYDRA ? "mpich"
+                                           : NULL;
+}
+
+/* Words whose next file name is a script, executable or not. */
+static bool is_interpreter(const char *word) {
+    static const char *const names[] = {"python", "python3", "perl", "bash", "sh", "ruby"};
+    return one_of(rf_base_name(word), names, sizeof names / sizeof names[0]) ||
+           rf_starts_with(rf_base_name(word), "python3.");
+}
+
+/* Words that run another program: their own name is not what the user would call the run. */
+static bool is_runner(const char *word) {
+    static const char *const runners[] = {"srun", "aprun",   "jsrun",   "flux",  "env",     "time",
+                                          "nice", "timeout", "numactl", "xterm", "taskset", "gdb",
+                                          "valgrind"};
+    const char *name = rf_base_name(word);
+    return one_of(name, runners, sizeof runners / sizeof runners[0]) || is_interpreter(word) ||
+           rf_starts_with(name, "mpirun") ||
+           rf_starts_with(name, "mpiexec") || strcmp(name, "orterun") == 0 ||
+           strcmp(name, "prterun") == 0;
+}
+
+/* A file name made of harmless characters only. */
+static char *tidy(const char *word) {
+    char *name = rf_copy(rf_base_name(word));
+    for (char *at = name; *at; at++)
+        if (*at <= ' ' || strchr("\"'\\$`&|;<>*?()[]{}~#!", *at))
+            *at = '_';
+    if (name[0] == '.' || name[0] == '-')
+        name[0] = '_';
+    return name;
+}
+
+static char *scriptless(const char *word) {
+    char *name = tidy(word);
+    char *dot = strrchr(name, '.');
+    if (dot && dot != name && (strcmp(dot, ".py") == 0 || strcmp(dot, ".pl") == 0 ||
+                               strcmp(dot, ".sh") == 0 || strcmp(dot, ".rb") == 0))
+        *dot = 0;
+    return name;
+}
+
+/* The evidence found in the words of the command. */
+struct evidence {
+    const char *program_word; /* what the run is called after */
+    const char *linked_word;  /* the word that is linked with an MPI */
+    const char *linked_mpi;
+    char linked_library[64];
+    const char *static_word;
+    const char *embedded_word; /* has MPI's functions in itself */
+};
+
+static void look_at(const char *word, bool script, struct evidence *evidence) {
+    /* Arguments such as "8" or "node1" are only the program when they lead to an executable. */
+    char *path = rf_find_executable(word);
+    struct stat facts;
+    if (!path && script && stat(word, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        evidence->program_word = word;
+        return;
+    }
+    if (!path)
+        return;
+    struct rf_elf_facts elf;
+    bool runner = is_runner(word);
+    if (rf_elf_facts(path, &elf)) {
+        if (elf.mpi && !evidence->linked_mpi) {
+            evidence->linked_mpi = elf.mpi;
+            evidence->linked_word = word;
+            snprintf(evidence->linked_library, sizeof evidence->linked_library, "%s", elf.library);
+            evidence->program_word = word;
+        }
+        if (!runner && !elf.dynamic && !evidence->static_word)
+            evidence->static_word = word;
+        if (!elf.mpi && elf.embeds_mpi && !evidence->embedded_word)
+            evidence->embedded_word = word;
+    }
+    if (!runner && !evidence->program_word)
+        evidence->program_word = word;
+    free(path);
+}
+
+static bool conclude(char *const *command, const char *launcher_mpi, const char *how,
+                     const struct evidence *seen, struct rf_detected *detected,
+                     struct rf_error *error) {
+    if (launcher_mpi && seen->linked_mpi && strcmp(launcher_mpi, seen->linked_mpi) != 0) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT,
+                "%s is linked with %s (%s), but %s belongs to %s: they cannot run together",
+                seen->linked_word, rf_mpi_title(seen->linked_mpi), seen->linked_library, command[0],
+                rf_mpi_title(launcher_mpi));
+        return rf_hint(error, "use %s's launcher, or overrule the detection with -m",
+                       rf_mpi_title(seen->linked_mpi));
+    }
+    if (seen->linked_mpi) {
+        detected->mpi = seen->linked_mpi;
+        snprintf(detected->because, sizeof detected->because, "%s is linked with %s",
+                 seen->linked_word, seen->linked_library);
+        return true;
+    }
+    if (launcher_mpi) {
+        detected->mpi = launcher_mpi;
+        snprintf(detected->because, sizeof detected->because, "%s is %s's launcher by %s",
+                 command[0], rf_mpi_title(launcher_mpi), how);
+        return true;
+    }
+    char *path = rf_find_executable("mpirun");
+    const char *common = path ? mpi_of(rf_launcher_of(path, &how)) : NULL;
+    free(path);
+    if (common) {
+        detected->mpi = common;
+        snprintf(detected->because, sizeof detected->because,
+                 "the command names no MPI; the mpirun in PATH is %s's by %s", rf_mpi_title(common),
+                 how);
+        return true;
+    }
+    rf_fail(error, RF_EXIT_ENVIRONMENT,
+            "%s: no MPI found: neither the command nor an mpirun in PATH shows which one it uses",
+            command[0]);
+    return rf_hint(error, "name it with -m openmpi or -m mpich");
+}
+
+bool rf_detect(char *const *command, const char *wanted, struct rf_detected *detected,
+               struct rf_error *error) {
+    *detected = (struct rf_detected){0};
+    if (wanted && !rf_known_mpi(wanted)) {
+        rf_fail(error, RF_EXIT_USAGE, "--mpi %s: unknown MPI", wanted);
+        return rf_hint(error, "openmpi and mpich are known");
+    }
+    char *first = rf_find_executable(command[0]);
+    if (!first) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s: %s", command[0],
+                strchr(command[0], '/') ? strerror(errno ? errno : ENOENT) : "not found in PATH");
+        return rf_hint(error, "refrain doctor");
+    }
+    const char *how = "";
+    detected->launcher = rf_launcher_of(first, &how);
+    free(first);
+
+    struct evidence seen = {0};
+    bool script = false;
+    /* Everything after the program is its arguments. */
+    for (size_t i = 0; command[i] && !seen.program_word; i++) {
+        look_at(command[i], script, &seen);
+        script = script || is_interpreter(command[i]);
+    }
+    detected->program =
+        seen.program_word ? scriptless(seen.program_word) : tidy(rf_base_name(command[0]));
+
+    if (seen.static_word) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT,
+                "%s is statically linked: nothing can be loaded into it", seen.static_word);
+        return rf_hint(error, "link the program dynamically");
+    }
+    if (seen.embedded_word) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT,
+                "%s contains the MPI library (static linking): its calls cannot be intercepted",
+                seen.embedded_word);
+        return rf_hint(error, "link the program with the shared MPI library");
+    }
+    if (wanted) {
+        detected->mpi = strcmp(wanted, "mpich") == 0 ? "mpich" : "openmpi";
+        snprintf(detected->because, sizeof detected->because, "-m said so");
+        return true;
+    }
+    return conclude(command, mpi_of(detected->launcher), how, &seen, detected, error);
+}
+
+void rf_detected_free(struct rf_detected *detected) { free(detected->program); }

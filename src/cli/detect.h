@@ -1,0 +1,39 @@
+/* Which MPI a command will run with, and which of its words is the program. */
+#ifndef RF_CLI_DETECT_H
+#define RF_CLI_DETECT_H
+
+#include <stdbool.h>
+
+#include "trace/error.h"
+
+enum rf_launcher {
+    RF_LAUNCHER_NONE, /* the first word is no launcher that takes variables as options */
+    RF_LAUNCHER_OPENMPI,
+    RF_LAUNCHER_HYDRA,
+};
+
+struct rf_detected {
+    const char *mpi;           /* "openmpi", "mpich" */
+    enum rf_launcher launcher; /* what the command's first word is */
+    char *program;             /* base name of the program, for the trace's name */
+    char because[512];         /* one line of evidence */
+};
+
+/* `wanted`: the -m option, or NULL. */
+bool rf_detect(char *const *command, const char *wanted, struct rf_detected *detected,
+               struct rf_error *error);
+void rf_detected_free(struct rf_detected *detected);
+
+/* Is this a name that -m takes? */
+bool rf_known_mpi(const char *name);
+/* The name that people use: "Open MPI", "MPICH". */
+const char *rf_mpi_title(const char *mpi);
+
+/* The path a word leads to as a command: itself when it has a slash, else through PATH; or NULL. */
+char *rf_find_executable(const char *word);
+/* What `path --version` says, at most `size` - 1 bytes; false when it does not run. */
+bool rf_version_text(const char *path, char *text, unsigned size);
+/* The kind of launcher an executable is, and how that was seen (static text). */
+enum rf_launcher rf_launcher_of(const char *path, const char **how);
+
+#endif

@@ -1,0 +1,248 @@
+#include "generate.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "messages.h"
+#include "options.h"
+#include "text.h"
+
+/* Text in a manual page: a hyphen that is typed must not become a dash. */
+static void put_roff(const char *text) {
+    for (; *text; text++) {
+        if (*text == '-' || *text == '\\')
+            putchar('\\');
+        putchar(*text);
+    }
+}
+
+static void manual_options(const struct rf_verb *verb) {
+    for (size_t i = 0; i < rf_option_count; i++) {
+        const struct rf_option *option = &rf_option_table[i];
+        if (!rf_verb_takes(verb, option))
+            continue;
+        fputs(".TP\n", stdout);
+        if (option->letter)
+            printf("\\fB\\-%c\\fR%s", option->letter, option->name ? ", " : "");
+        if (option->name) {
+            fputs("\\fB\\-\\-", stdout);
+            put_roff(option->name);
+            fputs("\\fR", stdout);
+        }
+        if (option->argument)
+            printf(" \\fI%s\\fR", option->argument);
+        putchar('\n');
+        put_roff(option->help);
+        puts(".");
+    }
+}
+
+static void manual_verbs(void) {
+    for (size_t i = 0; i < RF_VERBS; i++) {
+        printf(".TP\n\\fBrefrain %s\\fR ", rf_verbs[i].name);
+        put_roff(rf_verbs[i].synopsis);
+        putchar('\n');
+        put_roff(rf_verbs[i].summary);
+        printf("; see\n.BR refrain\\-%s (1).\n", rf_verbs[i].name);
+    }
+}
+
+/* Copies a template; lines of the form @NAME@ are replaced, @VERSION@ anywhere. */
+static int manual(const char *name, const char *path) {
+    const struct rf_verb *verb = rf_find_verb(name);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return RF_EXIT_BUG;
+    char *line = NULL;
+    size_t room = 0;
+    while (getline(&line, &room, file) > 0) {
+        char *version = strstr(line, "@VERSION@");
+        if (strcmp(line, "@OPTIONS@\n") == 0 && verb)
+            manual_options(verb);
+        else if (strcmp(line, "@SYNOPSIS@\n") == 0 && verb) {
+            printf(".B refrain %s\n", verb->name);
+            put_roff(verb->synopsis);
+            putchar('\n');
+        } else if (strcmp(line, "@SUMMARY@\n") == 0 && verb) {
+            printf("refrain\\-%s \\- ", verb->name);
+            put_roff(verb->summary);
+            putchar('\n');
+        } else if (strcmp(line, "@VERBS@\n") == 0)
+            manual_verbs();
+        else if (version)
+            printf("%.*s%s%s", (int)(version - line), line, REFRAIN_VERSION,
+                   version + strlen("@VERSION@"));
+        else
+            fputs(line, stdout);
+    }
+    free(line);
+    fclose(file);
+    return fflush(stdout) == 0 ? RF_EXIT_OK : RF_EXIT_BUG;
+}
+
+static bool takes_traces(const struct rf_verb *verb) {
+    return verb->operands == RF_TAKES_TRACE || verb->operands == RF_TAKES_TRACE_AND_COMMAND;
+}
+
+static void bash_verb(const struct rf_verb *verb) {
+    printf("    %s)\n        options='", verb->name);
+    bool first = true;
+    for (size_t i = 0; i < rf_option_count; i++) {
+        const struct rf_option *option = &rf_option_table[i];
+        if (!rf_verb_takes(verb, option))
+            continue;
+        if (option->name)
+            printf("%s--%s", first ? "" : " ", option->name);
+        else
+            printf("%s-%c", first ? "" : " ", option->letter);
+        first = false;
+    }
+    printf("'\n        operand=%s ;;\n", takes_traces(verb)                ? "trace"
+                                         : verb->operands == RF_TAKES_NAME ? "bench"
+                                         : verb->operands == RF_TAKES_NOTHING ? "nothing"
+                                                                              : "command");
+}
+
+static void bash(void) {
+    fputs("# bash completion for refrain; generated from its table of verbs and options.\n"
+          "_refrain() {\n"
+          "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
+          "  local verb=${COMP_WORDS[1]} options='' operand=nothing place word\n"
+          "  COMPREPLY=()\n"
+          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+          "    COMPREPLY=($(compgen -W '-h --help --version",
+          stdout);
+    for (size_t i = 0; i < RF_VERBS; i++)
+        printf(" %s", rf_verbs[i].name);
+    fputs("' -- \"$current\"))\n    return\n  fi\n  case $verb in\n", stdout);
+    for (size_t i = 0; i < RF_VERBS; i++)
+        bash_verb(&rf_verbs[i]);
+    fputs("    *) return ;;\n  esac\n  case $previous in\n", stdout);
+    for (size_t i = 0; i < rf_option_count; i++) {
+        const struct rf_option *option = &rf_option_table[i];
+        if (!option->argument || !option->name)
+            continue;
+        fputs("    ", stdout);
+        if (option->letter)
+            printf("-%c|", option->letter);
+        printf("--%s) ", option->name);
+        if (strcmp(option->completion, "@directories") == 0)
+            fputs("COMPREPLY=($(compgen -d -- \"$current\")); ", stdout);
+        else
+            printf("COMPREPLY=($(compgen -W '%s' -- \"$current\")); ", option->completion);
+        fputs("return ;;\n", stdout);
+    }
+    fputs("  esac\n"
+          "  if [[ $current == -* ]]; then\n"
+          "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+          "    return\n"
+          "  fi\n"
+          "  case $operand in\n"
+          "    trace)\n"
+          "      place=${REFRAIN_DIR:-refrain.data}\n"
+          "      for word in \"$place\"/*/manifest.json; do\n"
+          "        [ -e \"$word\" ] && COMPREPLY+=($(compgen -W \"${word%/manifest.json}\" -- "
+          "\"$current\"))\n"
+          "      done\n"
+          "      COMPREPLY+=($(compgen -d -- \"$current\")) ;;\n"
+          "    bench) COMPREPLY=($(compgen -W \"$(refrain bench 2>/dev/null)\" -- \"$current\")) ;;\n"
+          "    command) COMPREPLY=($(compgen -c -- \"$current\") $(compgen -f -- \"$current\")) ;;\n"
+          "  esac\n"
+          "}\n"
+          "complete -o filenames -F _refrain refrain\n",
+          stdout);
+}
+
+/* Text between single quotes of a zsh specification. */
+static void put_zsh(const char *text) {
+    for (; *text; text++) {
+        if (*text == '\'')
+            fputs("'\\'", stdout);
+        else if (strchr("[]:", *text))
+            putchar('\\');
+        putchar(*text);
+    }
+}
+
+static void zsh_option(const struct rf_option *option) {
+    for (int long_form = 0; long_form < 2; long_form++) {
+        if (long_form ? !option->name : !option->letter)
+            continue;
+        fputs("        '", stdout);
+        if (long_form)
+            printf("--%s", option->name);
+        else
+            printf("-%c", option->letter);
+        putchar('[');
+        put_zsh(option->help);
+        putchar(']');
+        if (option->argument && strcmp(option->completion, "@directories") == 0)
+            printf(":%s:_files -/", option->argument);
+        else if (option->argument && *option->completion)
+            printf(":%s:(%s)", option->argument, option->completion);
+        else if (option->argument)
+            printf(":%s:", option->argument);
+        fputs("' \\\n", stdout);
+    }
+}
+
+static void zsh(void) {
+    fputs("#compdef refrain\n"
+          "# zsh completion for refrain; generated from its table of verbs and options.\n"
+          "_refrain() {\n"
+          "  local -a verbs\n"
+          "  if (( CURRENT == 2 )); then\n"
+          "    verbs=(\n",
+          stdout);
+    for (size_t i = 0; i < RF_VERBS; i++) {
+        printf("      '%s:", rf_verbs[i].name);
+        put_zsh(rf_verbs[i].summary);
+        fputs("'\n", stdout);
+    }
+    fputs("    )\n"
+          "    _describe verb verbs\n"
+          "    return\n"
+          "  fi\n"
+          "  shift words\n"
+          "  (( CURRENT-- ))\n"
+          "  case $words[1] in\n",
+          stdout);
+    for (size_t i = 0; i < RF_VERBS; i++) {
+        printf("    %s)\n      _arguments -S -A '-*' \\\n", rf_verbs[i].name);
+        for (size_t j = 0; j < rf_option_count; j++)
+            if (rf_verb_takes(&rf_verbs[i], &rf_option_table[j]))
+                zsh_option(&rf_option_table[j]);
+        switch (rf_verbs[i].operands) {
+        case RF_TAKES_COMMAND:
+        case RF_TAKES_OPTIONAL_COMMAND:
+            fputs("        '*::command:_normal' ;;\n", stdout);
+            break;
+        case RF_TAKES_TRACE:
+            fputs("        '1:trace:_files -/' ;;\n", stdout);
+            break;
+        case RF_TAKES_TRACE_AND_COMMAND:
+            fputs("        '1:trace:_files -/' '*::command:_normal' ;;\n", stdout);
+            break;
+        case RF_TAKES_NAME:
+            fputs("        '1:name:($(refrain bench 2>/dev/null))' ;;\n", stdout);
+            break;
+        case RF_TAKES_NOTHING:
+            fputs("        ;;\n", stdout);
+            break;
+        }
+    }
+    fputs("  esac\n}\n_refrain \"$@\"\n", stdout);
+}
+
+int rf_generate(char **words) {
+    if (words[0] && strcmp(words[0], "bash") == 0)
+        bash();
+    else if (words[0] && strcmp(words[0], "zsh") == 0)
+        zsh();
+    else if (words[0] && strcmp(words[0], "manual") == 0 && words[1] && words[2])
+        return manual(words[1], words[2]);
+    else
+        return RF_EXIT_USAGE;
+    return RF_EXIT_OK;
+}

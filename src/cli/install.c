@@ -1,0 +1,56 @@
+#include "install.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "text.h"
+
+char *rf_find_self(void) {
+    char *path = realpath("/proc/self/exe", NULL);
+    return path ? path : rf_copy("refrain");
+}
+
+/* The first of two places below the program's own folder where `name` can be read. */
+static char *find(const char *built, const char *installed, const char *name) {
+    char *self = rf_find_self();
+    char *slash = strrchr(self, '/');
+    char *found = NULL;
+    if (slash) {
+        *slash = 0;
+        const char *const places[] = {built, installed};
+        for (size_t i = 0; i < 2 && !found; i++) {
+            char *path = rf_text("%s/%s/%s", self, places[i], name);
+            if (access(path, R_OK) == 0)
+                found = realpath(path, NULL);
+            free(path);
+        }
+    }
+    free(self);
+    return found;
+}
+
+char *rf_find_adapter(const char *mpi) {
+    char *name = rf_text("librefrain-%s.so", mpi);
+    char *path = find("lib", RF_RELATIVE_LIBRARIES, name);
+    free(name);
+    return path;
+}
+
+char *rf_find_manual(const char *page) {
+    char *name = rf_text("%s.1", page);
+    char *path = find("man", RF_RELATIVE_MANUALS, name);
+    /* Packagers compress manual pages. */
+    if (!path) {
+        char *packed = rf_text("%s.gz", name);
+        path = find("man", RF_RELATIVE_MANUALS, packed);
+        free(packed);
+    }
+    free(name);
+    return path;
+}
+
+char *rf_find_bench(void) {
+    /* build/bench/source points into the source tree; see CMakeLists.txt. */
+    return find("bench/source", RF_RELATIVE_BENCH, ".");
+}

@@ -1,0 +1,13 @@
+/* Where the parts of Refrain lie, relative to the running program: in a build tree or installed. */
+#ifndef RF_CLI_INSTALL_H
+#define RF_CLI_INSTALL_H
+
+/* Each returns a new string, or NULL when the file is not there. */
+char *rf_find_adapter(const char *mpi);
+char *rf_find_manual(const char *page);
+/* The folder of published tables. */
+char *rf_find_bench(void);
+/* The running program itself. */
+char *rf_find_self(void);
+
+#endif

@@ -1,0 +1,194 @@
+#include "launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "messages.h"
+#include "text.h"
+
+enum { VARIABLES_MOST = 5 };
+
+struct variable {
+    const char *name;
+    char *value;
+};
+
+/* What the ranks need to find in their environment. `preload`: what is to be preloaded besides. */
+static size_t variables(const struct rf_launch *launch, const char *preload,
+                        struct variable list[VARIABLES_MOST]) {
+    size_t count = 0;
+    list[count++] = (struct variable){
+        "LD_PRELOAD", preload && *preload ? rf_text("%s:%s", launch->adapter, preload)
+                                          : rf_copy(launch->adapter)};
+    list[count++] = (struct variable){"REFRAIN_MODE", rf_copy(launch->mode)};
+    list[count++] = (struct variable){"REFRAIN_TRACE", rf_copy(launch->trace)};
+    if (launch->run)
+        list[count++] = (struct variable){"REFRAIN_RUN", rf_copy(launch->run)};
+    list[count++] = (struct variable){"REFRAIN_SCHEME", rf_copy(launch->scheme)};
+    return count;
+}
+
+struct words {
+    char **list;
+    size_t count;
+};
+
+static void add(struct words *words, char *word) {
+    words->list = rf_grow(words->list, words->count, sizeof *words->list);
+    words->list[words->count++] = word;
+}
+
+static void add_variables(struct words *words, enum rf_launcher launcher,
+                          const struct variable *list, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (launcher == RF_LAUNCHER_OPENMPI) {
+            add(words, rf_copy("-x"));
+            add(words, rf_text("%s=%s", list[i].name, list[i].value));
+        } else {
+            add(words, rf_copy("-genv"));
+            add(words, rf_copy(list[i].name));
+            add(words, rf_copy(list[i].value));
+        }
+    }
+}
+
+/* How many words from here on set LD_PRELOAD for the ranks (0: none); `value` is what they set. */
+static size_t sets_preload(enum rf_launcher launcher, char *const *words, const char **value) {
+    static const char name[] = "LD_PRELOAD";
+    if (launcher == RF_LAUNCHER_OPENMPI && strcmp(words[0], "-x") == 0 && words[1] &&
+        rf_starts_with(words[1], name)) {
+        const char *rest = words[1] + strlen(name);
+        *value = *rest == '=' ? rest + 1 : getenv(name);
+        return *rest == '=' || *rest == 0 ? 2 : 0;
+    }
+    if (launcher == RF_LAUNCHER_HYDRA &&
+        (strcmp(words[0], "-genv") == 0 || strcmp(words[0], "-env") == 0) && words[1] &&
+        strcmp(words[1], name) == 0 && words[2]) {
+        *value = words[2];
+        return 3;
+    }
+    return 0;
+}
+
+char **rf_launch_words(const struct rf_launch *launch) {
+    struct words words = {0};
+    const char *preload = getenv("LD_PRELOAD");
+    /* The user's own preloading goes on working, behind ours. */
+    if (launch->launcher != RF_LAUNCHER_NONE)
+        for (size_t i = 1; launch->command[i]; i++)
+            sets_preload(launch->launcher, launch->command + i, &preload);
+    struct variable list[VARIABLES_MOST];
+    size_t count = variables(launch, preload, list);
+
+    add(&words, rf_copy(launch->command[0]));
+    if (launch->launcher != RF_LAUNCHER_NONE)
+        add_variables(&words, launch->launcher, list, count);
+    for (size_t i = 1; launch->command[i];) {
+        const char *ignored = NULL;
+        size_t skip = sets_preload(launch->launcher, launch->command + i, &ignored);
+        if (skip) {
+            i += skip;
+            continue;
+        }
+        add(&words, rf_copy(launch->command[i]));
+        /* Open MPI's -x reaches only the program before the next colon. */
+        if (launch->launcher == RF_LAUNCHER_OPENMPI && strcmp(launch->command[i], ":") == 0)
+            add_variables(&words, launch->launcher, list, count);
+        i++;
+    }
+    add(&words, NULL);
+    for (size_t i = 0; i < count; i++)
+        free(list[i].value);
+    return words.list;
+}
+
+void rf_free_words(char **words) {
+    for (size_t i = 0; words && words[i]; i++)
+        free(words[i]);
+    free(words);
+}
+
+/* In the child: everything up to exec. Returns only when something failed. */
+static void become(const struct rf_launch *launch, char **words) {
+    if (launch->directory && chdir(launch->directory) != 0)
+        return;
+    if (launch->launcher == RF_LAUNCHER_NONE) {
+        struct variable list[VARIABLES_MOST];
+        size_t count = variables(launch, getenv("LD_PRELOAD"), list);
+        for (size_t i = 0; i < count; i++)
+            setenv(list[i].name, list[i].value, 1);
+    }
+    execvp(words[0], words);
+}
+
+pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error) {
+    char **words = rf_launch_words(launch);
+    if (launch->verbose) {
+        char *text = rf_command_text(words);
+        rf_say("running: %s", text);
+        free(text);
+    }
+    int report[2] = {-1, -1};
+    fflush(NULL);
+    pid_t child = pipe2(report, O_CLOEXEC) == 0 ? fork() : -1;
+    if (child == 0) {
+        become(launch, words);
+        int cause = errno;
+        ssize_t sent = write(report[1], &cause, sizeof cause);
+        _exit(sent == sizeof cause ? 127 : 126);
+    }
+    int cause = errno;
+    close(report[1]);
+    /* The pipe closes by itself when exec succeeds. */
+    if (child > 0 && read(report[0], &cause, sizeof cause) == sizeof cause) {
+        waitpid(child, NULL, 0);
+        child = -1;
+    }
+    close(report[0]);
+    if (child < 0)
+        rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s in %s: %s", words[0],
+                launch->directory ? launch->directory : "this directory", strerror(cause));
+    rf_free_words(words);
+    return child;
+}
+
+/* Signal handlers have no other way to learn of these. */
+static volatile sig_atomic_t guarded_child;
+static volatile sig_atomic_t seen_signal;
+
+static void on_signal(int number) {
+    seen_signal = number;
+    /* The terminal has sent its interrupts to the whole group already. */
+    if (number != SIGINT && number != SIGQUIT && guarded_child > 0)
+        kill((pid_t)guarded_child, number);
+}
+
+void rf_signals_guard(pid_t child) {
+    static const int numbers[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+    guarded_child = child;
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction action;
+        /* nohup's choice stands. */
+        if (sigaction(numbers[i], NULL, &action) == 0 && action.sa_handler == SIG_IGN)
+            continue;
+        action = (struct sigaction){.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        sigemptyset(&action.sa_mask);
+        sigaction(numbers[i], &action, NULL);
+    }
+}
+
+int rf_signal_seen(void) { return seen_signal; }
+
+int rf_launch_wait(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            break;
+    return status;
+}

@@ -1,0 +1,40 @@
+/* Starting the user's command with an adapter in its ranks. */
+#ifndef RF_CLI_LAUNCH_H
+#define RF_CLI_LAUNCH_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "detect.h"
+#include "trace/error.h"
+
+struct rf_launch {
+    char *const *command;
+    enum rf_launcher launcher;
+    const char *adapter;   /* the library to preload */
+    const char *mode;      /* REFRAIN_MODE, and so on: see engine/progress.h */
+    const char *trace;
+    const char *run;       /* NULL: not set */
+    const char *scheme;
+    const char *directory; /* where to run; NULL: here */
+    bool verbose;          /* say what is run */
+};
+
+/* Starts the command; its three streams are ours. Returns its process id, or -1. */
+pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error);
+
+/* The words really executed: the launcher's own options carry the variables to the ranks, so that
+   nothing is loaded into the launcher. Exposed for `doctor`. Free words and array. */
+char **rf_launch_words(const struct rf_launch *launch);
+void rf_free_words(char **words);
+
+/* From now on the terminal's interrupt is left to the command, and a request to terminate is passed
+   on to it. */
+void rf_signals_guard(pid_t child);
+/* The last signal that was meant for the command, or 0. */
+int rf_signal_seen(void);
+
+/* Waits for the command; returns the status as wait() has it. */
+int rf_launch_wait(pid_t child);
+
+#endif

@@ -1,0 +1,65 @@
+/* refrain: finds the verb, parses its options and runs it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "doctor.h"
+#include "generate.h"
+#include "help.h"
+#include "messages.h"
+#include "options.h"
+#include "suggest.h"
+
+static int unknown(const char *word) {
+    struct rf_error error = {0};
+    const char *names[RF_VERBS];
+    for (size_t i = 0; i < RF_VERBS; i++)
+        names[i] = rf_verbs[i].name;
+    const char *what = word[0] == '-' ? "option" : "verb";
+    const char *nearest = word[0] == '-' ? NULL : rf_suggest(word, names, RF_VERBS);
+    if (nearest) {
+        rf_fail(&error, RF_EXIT_USAGE, "%s: unknown %s, did you mean %s?", word, what, nearest);
+        rf_hint(&error, "refrain %s -h", nearest);
+    } else {
+        rf_fail(&error, RF_EXIT_USAGE, "%s: unknown %s", word, what);
+        rf_hint(&error, "refrain -h");
+    }
+    return rf_report_error(&error);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) {
+        rf_short_help(NULL, stderr);
+        return RF_EXIT_USAGE;
+    }
+    const char *word = argv[1];
+    if (strcmp(word, "-h") == 0) {
+        rf_short_help(NULL, stdout);
+        return RF_EXIT_OK;
+    }
+    if (strcmp(word, "--help") == 0)
+        return rf_show_manual(NULL);
+    if (strcmp(word, "--version") == 0) {
+        puts("refrain " REFRAIN_VERSION);
+        return RF_EXIT_OK;
+    }
+    /* For the build and for ourselves; not part of the surface. */
+    if (strcmp(word, "--generate") == 0)
+        return rf_generate(argv + 2);
+    if (strcmp(word, "--probe") == 0)
+        return rf_doctor_probe(argv + 2);
+
+    const struct rf_verb *verb = rf_find_verb(word);
+    if (!verb)
+        return unknown(word);
+    struct rf_options options;
+    struct rf_error error = {0};
+    if (!rf_parse_options(verb, argc - 1, argv + 1, &options, &error))
+        return rf_report_error(&error);
+    if (options.short_help) {
+        rf_short_help(verb, stdout);
+        return RF_EXIT_OK;
+    }
+    if (options.manual)
+        return rf_show_manual(verb);
+    return verb->run(&options);
+}

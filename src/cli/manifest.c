@@ -1,0 +1,150 @@
+#include "manifest.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "environment.h"
+#include "text.h"
+
+/* Command lines and variables need not be UTF-8, JSON must be: other bytes become "?". */
+static json_t *string_of(const char *text) {
+    json_t *value = json_string(text);
+    if (value)
+        return value;
+    char *copy = rf_copy(text);
+    for (char *at = copy; *at; at++)
+        if ((unsigned char)*at >= 0x80)
+            *at = '?';
+    value = json_string(copy);
+    free(copy);
+    return value;
+}
+
+static json_t *environment_of(char *const *variables) {
+    json_t *object = json_object();
+    for (size_t i = 0; variables[i]; i++) {
+        const char *equals = strchr(variables[i], '=');
+        if (!equals || !rf_environment_matters(variables[i]))
+            continue;
+        char *name = rf_text("%.*s", (int)(equals - variables[i]), variables[i]);
+        json_object_set_new(object, name, string_of(equals + 1));
+        free(name);
+    }
+    return object;
+}
+
+json_t *rf_manifest_new(char *const *command, const char *mpi, const char *scheme) {
+    json_t *words = json_array();
+    for (size_t i = 0; command[i]; i++)
+        json_array_append_new(words, string_of(command[i]));
+    char *directory = getcwd(NULL, 0);
+    char started[32];
+    time_t now = time(NULL);
+    struct tm parts;
+    gmtime_r(&now, &parts);
+    strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &parts);
+
+    json_t *manifest = json_object();
+    json_object_set_new(manifest, "format", json_integer(RF_MANIFEST_FORMAT));
+    json_object_set_new(manifest, "refrain", json_string(REFRAIN_VERSION));
+    json_object_set_new(manifest, "state", json_string("recording"));
+    json_object_set_new(manifest, "command", words);
+    json_object_set_new(manifest, "directory", string_of(directory ? directory : "."));
+    json_object_set_new(manifest, "environment", environment_of(environ));
+    json_object_set_new(manifest, "mpi", json_pack("{s:s}", "name", mpi));
+    json_object_set_new(manifest, "scheme", json_string(scheme));
+    json_object_set_new(manifest, "started", json_string(started));
+    free(directory);
+    return manifest;
+}
+
+bool rf_manifest_save(json_t *manifest, const char *directory, struct rf_error *error) {
+    char *final = rf_text("%s/manifest.json", directory);
+    char *fresh = rf_text("%s/manifest.json.new", directory);
+    FILE *file = fopen(fresh, "we");
+    bool good = file && json_dumpf(manifest, file, JSON_INDENT(2)) == 0 && fputc('\n', file) >= 0;
+    if (file) {
+        good = fflush(file) == 0 && fsync(fileno(file)) == 0 && good;
+        good = fclose(file) == 0 && good;
+    }
+    good = good && rename(fresh, final) == 0;
+    if (!good) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot write %s: %s", final, strerror(errno));
+        unlink(fresh);
+    }
+    free(final);
+    free(fresh);
+    return good;
+}
+
+static bool valid(const json_t *manifest) {
+    static const char *const texts[] = {"refrain", "state", "directory", "scheme", "started"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (!json_is_string(json_object_get(manifest, texts[i])))
+            return false;
+    const json_t *command = json_object_get(manifest, "command");
+    size_t i;
+    const json_t *word;
+    json_array_foreach(command, i, word) if (!json_is_string(word)) return false;
+    return json_array_size(command) > 0 &&
+           json_is_object(json_object_get(manifest, "environment")) &&
+           json_is_string(json_object_get(json_object_get(manifest, "mpi"), "name"));
+}
+
+json_t *rf_manifest_load(const char *directory, struct rf_error *error) {
+    char *path = rf_text("%s/manifest.json", directory);
+    json_error_t cause;
+    json_t *manifest = NULL;
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        rf_fail(error, RF_EXIT_TRACE, "%s: not a trace: it has no manifest.json that can be read (%s)",
+                directory, strerror(errno));
+        rf_hint(error, "refrain ls");
+    } else if (!(manifest = json_loadf(file, 0, &cause))) {
+        rf_fail(error, RF_EXIT_TRACE, "%s is damaged: line %d: %s", path, cause.line, cause.text);
+    } else if (json_integer_value(json_object_get(manifest, "format")) != RF_MANIFEST_FORMAT) {
+        rf_fail(error, RF_EXIT_TRACE,
+                "%s: format %lld is of another version of Refrain; this one reads format %d", path,
+                (long long)json_integer_value(json_object_get(manifest, "format")),
+                RF_MANIFEST_FORMAT);
+        json_decref(manifest);
+        manifest = NULL;
+    } else if (!valid(manifest)) {
+        rf_fail(error, RF_EXIT_TRACE, "%s is damaged: a member is missing or of the wrong type",
+                path);
+        json_decref(manifest);
+        manifest = NULL;
+    }
+    if (file)
+        fclose(file);
+    free(path);
+    return manifest;
+}
+
+const char *rf_manifest_text(const json_t *manifest, const char *name) {
+    const char *text = json_string_value(json_object_get(manifest, name));
+    return text ? text : "";
+}
+
+const char *rf_manifest_mpi(const json_t *manifest) {
+    const char *text = json_string_value(json_object_get(json_object_get(manifest, "mpi"), "name"));
+    return text ? text : "";
+}
+
+char **rf_manifest_command(const json_t *manifest) {
+    const json_t *words = json_object_get(manifest, "command");
+    size_t count = json_array_size(words);
+    char **command = rf_allocate(count + 1, sizeof *command);
+    for (size_t i = 0; i < count; i++)
+        command[i] = (char *)json_string_value(json_array_get(words, i));
+    return command;
+}
+
+bool rf_manifest_complete(const json_t *manifest) {
+    return strcmp(rf_manifest_text(manifest, "state"), "complete") == 0;
+}

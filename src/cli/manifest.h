@@ -1,0 +1,30 @@
+/* manifest.json: the facts about a recording that belong to no rank in particular. */
+#ifndef RF_CLI_MANIFEST_H
+#define RF_CLI_MANIFEST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "trace/error.h"
+
+#define RF_MANIFEST_FORMAT 1
+
+/* A manifest is kept as the JSON object that it is on disk:
+     format, refrain, state ("recording", "complete"), command, directory, environment,
+     mpi {name, version}, scheme, started (ISO 8601, UTC), and once complete:
+     ranks, hosts, duration (seconds), status, launcher_status. */
+json_t *rf_manifest_new(char *const *command, const char *mpi, const char *scheme);
+
+/* Replaces DIR/manifest.json as a whole: a reader sees the old or the new one. */
+bool rf_manifest_save(json_t *manifest, const char *directory, struct rf_error *error);
+/* Reads and checks it: every member that others rely on is there and of the right type. */
+json_t *rf_manifest_load(const char *directory, struct rf_error *error);
+
+/* Members, never NULL for a loaded manifest. */
+const char *rf_manifest_text(const json_t *manifest, const char *name);
+const char *rf_manifest_mpi(const json_t *manifest);
+/* The recorded command; free() the array, not the words. */
+char **rf_manifest_command(const json_t *manifest);
+bool rf_manifest_complete(const json_t *manifest);
+
+#endif

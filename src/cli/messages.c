@@ -1,0 +1,46 @@
+#include "messages.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct rf_colours rf_colours_of(int descriptor) {
+    const char *none = getenv("NO_COLOR");
+    const char *terminal = getenv("TERM");
+    if (!isatty(descriptor) || (none && *none) || (terminal && strcmp(terminal, "dumb") == 0))
+        return (struct rf_colours){"", "", "", "", ""};
+    return (struct rf_colours){"\033[1m", "\033[31m", "\033[32m", "\033[2m", "\033[0m"};
+}
+
+static void line(const char *prefix, const char *format, va_list arguments) {
+    struct rf_colours colours = rf_colours_of(STDERR_FILENO);
+    flockfile(stderr);
+    fprintf(stderr, "%s%s%s ", colours.strong, prefix, colours.off);
+    vfprintf(stderr, format, arguments);
+    fputc('\n', stderr);
+    funlockfile(stderr);
+}
+
+void rf_say(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line("refrain:", format, arguments);
+    va_end(arguments);
+}
+
+void rf_say_hint(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    line("hint:", format, arguments);
+    va_end(arguments);
+}
+
+int rf_report_error(const struct rf_error *error) {
+    fflush(stdout);
+    rf_say("%s", error->text);
+    if (error->hint[0])
+        rf_say_hint("%s", error->hint);
+    return error->code;
+}

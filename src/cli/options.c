@@ -1,0 +1,198 @@
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "suggest.h"
+#include "text.h"
+
+#define RF_FOR(symbol) (1u << RF_VERB_##symbol)
+#define RF_FOR_ALL (~0u)
+
+const struct rf_verb rf_verbs[RF_VERBS] = {
+#define RF_VERB(symbol, name, operands, synopsis, summary)                                         \
+    {#name, operands, synopsis, summary, rf_verb_##name},
+#include "verbs.def"
+#undef RF_VERB
+};
+
+const struct rf_option rf_option_table[] = {
+#define RF_OPTION(letter, name, argument, type, field, completion, verbs, help)                    \
+    {letter, name, argument, type, offsetof(struct rf_options, field), completion, verbs, help},
+#include "options.def"
+#undef RF_OPTION
+};
+const size_t rf_option_count = sizeof rf_option_table / sizeof rf_option_table[0];
+
+enum { LONG_BASE = 256, OPTIONS_MOST = 32 };
+_Static_assert(sizeof rf_option_table / sizeof rf_option_table[0] < OPTIONS_MOST,
+               "getopt's table is too small");
+
+const struct rf_verb *rf_find_verb(const char *name) {
+    for (size_t i = 0; i < RF_VERBS; i++)
+        if (strcmp(rf_verbs[i].name, name) == 0)
+            return &rf_verbs[i];
+    return NULL;
+}
+
+bool rf_verb_takes(const struct rf_verb *verb, const struct rf_option *option) {
+    return option->verbs >> (verb - rf_verbs) & 1;
+}
+
+static bool store(const struct rf_option *option, const char *argument, struct rf_options *options,
+                  struct rf_error *error) {
+    void *field = (char *)options + option->field;
+    char *end = NULL;
+    errno = 0;
+    switch (option->type) {
+    case RF_TYPE_FLAG:
+        *(bool *)field = true;
+        return true;
+    case RF_TYPE_TEXT:
+        *(const char **)field = argument;
+        return *argument || rf_fail(error, RF_EXIT_USAGE, "--%s: %s must not be empty",
+                                    option->name, option->argument);
+    case RF_TYPE_WHOLE:
+        *(uint64_t *)field = strtoull(argument, &end, 10);
+        if (*argument < '0' || *argument > '9' || *end || errno)
+            return rf_fail(error, RF_EXIT_USAGE, "--%s %s: not a whole number", option->name,
+                           argument);
+        return true;
+    case RF_TYPE_SECONDS:
+        *(double *)field = strtod(argument, &end);
+        if (*argument < '0' || *argument > '9' || *end || errno || *(double *)field > 1e9)
+            return rf_fail(error, RF_EXIT_USAGE, "--%s %s: not a number of seconds", option->name,
+                           argument);
+        return true;
+    }
+    return false;
+}
+
+/* getopt has consumed `word` without knowing it (or without finding its argument). */
+static bool refuse(const struct rf_verb *verb, const char *word, char letter, bool missing,
+                   struct rf_error *error) {
+    if (missing)
+        return rf_fail(error, RF_EXIT_USAGE, "%s: the option needs an argument", word) ||
+               rf_hint(error, "refrain %s -h", verb->name);
+    if (strncmp(word, "--", 2) != 0) {
+        rf_fail(error, RF_EXIT_USAGE, "-%c: unknown option of %s", letter, verb->name);
+        return rf_hint(error, "refrain %s -h", verb->name);
+    }
+    char *name = rf_text("%.*s", (int)strcspn(word + 2, "="), word + 2);
+    const char *names[OPTIONS_MOST];
+    size_t count = 0;
+    bool known = false;
+    for (size_t i = 0; i < rf_option_count; i++) {
+        if (!rf_option_table[i].name || !rf_verb_takes(verb, &rf_option_table[i]))
+            continue;
+        names[count++] = rf_option_table[i].name;
+        known = known || strcmp(name, rf_option_table[i].name) == 0;
+    }
+    const char *nearest = rf_suggest(name, names, count);
+    if (known)
+        rf_fail(error, RF_EXIT_USAGE, "--%s: the option takes no argument", name);
+    else if (nearest)
+        rf_fail(error, RF_EXIT_USAGE, "--%s: unknown option of %s, did you mean --%s?", name,
+                verb->name, nearest);
+    else
+        rf_fail(error, RF_EXIT_USAGE, "--%s: unknown option of %s", name, verb->name);
+    free(name);
+    return rf_hint(error, "refrain %s -h", verb->name);
+}
+
+static bool surplus(const struct rf_verb *verb, const char *word, struct rf_error *error) {
+    if (word[0] == '-' && word[1]) {
+        rf_fail(error, RF_EXIT_USAGE, "%s: options come before other words", word);
+        return rf_hint(error, "refrain %s %s", verb->name, verb->synopsis);
+    }
+    rf_fail(error, RF_EXIT_USAGE, "%s: %s takes no such word", word, verb->name);
+    return rf_hint(error, "refrain %s -h", verb->name);
+}
+
+/* Sorts the words after the options into trace, name and command. `dashes`: getopt met "--". */
+static bool operands(const struct rf_verb *verb, char **words, bool dashes,
+                     struct rf_options *options, struct rf_error *error) {
+    switch (verb->operands) {
+    case RF_TAKES_COMMAND:
+    case RF_TAKES_OPTIONAL_COMMAND:
+        if (*words)
+            options->command = words;
+        else if (verb->operands == RF_TAKES_COMMAND || dashes) {
+            rf_fail(error, RF_EXIT_USAGE, "%s: the command is missing", verb->name);
+            return rf_hint(error, "refrain %s mpirun -n 4 ./program", verb->name);
+        }
+        return true;
+    case RF_TAKES_NAME:
+        if (*words && !dashes)
+            options->name = *words++;
+        break;
+    case RF_TAKES_TRACE:
+    case RF_TAKES_TRACE_AND_COMMAND:
+        if (*words && (!dashes || verb->operands == RF_TAKES_TRACE))
+            options->trace = *words++;
+        if (verb->operands == RF_TAKES_TRACE)
+            break;
+        if (*words && !dashes && strcmp(*words, "--") == 0) {
+            dashes = true;
+            words++;
+        }
+        if (dashes && !*words)
+            return rf_fail(error, RF_EXIT_USAGE, "%s: the command after -- is missing",
+                           verb->name) ||
+                   rf_hint(error, "refrain %s %s", verb->name, verb->synopsis);
+        if (dashes) {
+            options->command = words;
+            return true;
+        }
+        break;
+    case RF_TAKES_NOTHING:
+        break;
+    }
+    return !*words || surplus(verb, *words, error);
+}
+
+bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv,
+                      struct rf_options *options, struct rf_error *error) {
+    struct option table[OPTIONS_MOST];
+    char letters[2 * OPTIONS_MOST + 3] = "+:";
+    size_t count = 0;
+    for (size_t i = 0; i < rf_option_count; i++) {
+        const struct rf_option *option = &rf_option_table[i];
+        if (!rf_verb_takes(verb, option))
+            continue;
+        if (option->letter)
+            strncat(letters, (char[]){option->letter, option->argument ? ':' : 0, 0}, 2);
+        if (option->name)
+            table[count++] =
+                (struct option){option->name, option->argument ? required_argument : no_argument,
+                                NULL, LONG_BASE + (int)i};
+    }
+    table[count] = (struct option){0};
+
+    *options = (struct rf_options){
+        .scheme = "order", .stall_timeout = 30, .limit = UINT64_MAX};
+    opterr = 0;
+    optind = 1;
+    for (;;) {
+        const char *word = argv[optind];
+        int found = getopt_long(argc, argv, letters, table, NULL);
+        if (found == -1)
+            break;
+        if (found == '?' || found == ':')
+            return refuse(verb, word, (char)optopt, found == ':', error);
+        for (size_t i = 0; i < rf_option_count; i++)
+            if (found == LONG_BASE + (int)i ||
+                (found < LONG_BASE && rf_option_table[i].letter == found)) {
+                if (!store(&rf_option_table[i], optarg, options, error))
+                    return false;
+                break;
+            }
+    }
+    /* Help never complains about what else is missing. */
+    if (options->short_help || options->manual)
+        return true;
+    bool dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
+    return operands(verb, argv + optind, dashes, options, error);
+}

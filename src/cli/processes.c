@@ -1,0 +1,92 @@
+#include "processes.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "text.h"
+
+void rf_adopt_orphans(void) { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+
+/* Parent and state of a process; false when there is none. */
+static bool look(pid_t process, pid_t *parent, char *state) {
+    char path[64], line[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    size_t length = fread(line, 1, sizeof line - 1, file);
+    fclose(file);
+    line[length] = 0;
+    /* The name is in brackets and may hold anything, brackets too. */
+    const char *after = NULL;
+    for (const char *at = line; *at; at++)
+        if (*at == ')')
+            after = at + 1;
+    int found = 0;
+    bool good = after && sscanf(after, " %c %d", state, &found) == 2;
+    *parent = found;
+    return good;
+}
+
+bool rf_process_gone(pid_t process) {
+    pid_t parent;
+    char state;
+    return kill(process, 0) != 0 ? errno == ESRCH
+                                 : look(process, &parent, &state) && (state == 'Z' || state == 'X');
+}
+
+static bool descends_from_us(pid_t process) {
+    char state;
+    for (int depth = 0; depth < 64 && process > 1; depth++) {
+        pid_t parent = 0;
+        if (!look(process, &parent, &state))
+            return false;
+        if (parent == getpid())
+            return true;
+        process = parent;
+    }
+    return false;
+}
+
+/* Sends a signal to everything below us; returns how many there were. */
+static size_t signal_descendants(int number) {
+    size_t count = 0;
+    DIR *entries = opendir("/proc");
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        pid_t process = (pid_t)atoi(entry->d_name);
+        if (process > 0 && !rf_process_gone(process) && descends_from_us(process)) {
+            kill(process, number);
+            count++;
+        }
+    }
+    if (entries)
+        closedir(entries);
+    return count;
+}
+
+int rf_stop_child(pid_t child) {
+    const struct timespec pause = {.tv_nsec = 20000000};
+    int status = 0;
+    kill(child, SIGTERM);
+    for (int i = 0; i < 100; i++) {
+        if (waitpid(child, &status, WNOHANG) == child)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    /* What is left did not listen, or lost its parent; a killed parent may leave children anew. */
+    for (int i = 0; i < 50 && signal_descendants(SIGKILL); i++) {
+        int other;
+        for (pid_t ended; (ended = waitpid(-1, &other, WNOHANG)) > 0;)
+            if (ended == child)
+                status = other;
+        nanosleep(&pause, NULL);
+    }
+    return status;
+}

@@ -1,0 +1,15 @@
+/* Lists of ranks as people write them: "7", "0,3,8-11". */
+#ifndef RF_CLI_RANKS_H
+#define RF_CLI_RANKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "trace/error.h"
+
+/* Marks the ranks of `list` in `chosen`, which has room for `size`. */
+bool rf_ranks_parse(const char *list, int size, bool *chosen, struct rf_error *error);
+/* The text of an ascending list; free() it. */
+char *rf_ranks_text(const int *ranks, size_t count);
+
+#endif

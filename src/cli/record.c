@@ -1,0 +1,190 @@
+/* refrain record: runs the command, and keeps what the outside decided for it. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "detect.h"
+#include "install.h"
+#include "launch.h"
+#include "location.h"
+#include "manifest.h"
+#include "messages.h"
+#include "options.h"
+#include "status.h"
+#include "summary.h"
+#include "text.h"
+
+static bool check_scheme(const char *scheme, struct rf_error *error) {
+    static const char *const later[] = {"data", "sender", "race", "cdc"};
+    if (strcmp(scheme, "order") == 0)
+        return true;
+    for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
+        if (strcmp(scheme, later[i]) == 0) {
+            rf_fail(error, RF_EXIT_USAGE, "--scheme %s: not available in this version", scheme);
+            return rf_hint(error, "leave --scheme out: order is the default");
+        }
+    rf_fail(error, RF_EXIT_USAGE, "--scheme %s: unknown scheme", scheme);
+    return rf_hint(error, "leave --scheme out: order is the default");
+}
+
+/* What the ranks know and the command line did not, before they ran. */
+static void complete(json_t *manifest, const struct rf_summary *summary, double seconds, int status,
+                     int launcher_status) {
+    json_t *hosts = json_array();
+    const char *version = "";
+    for (size_t i = 0; i < summary->count; i++) {
+        const struct rf_node *node = &summary->ranks[i].node;
+        bool known = false;
+        size_t j;
+        const json_t *host;
+        json_array_foreach(hosts, j, host) known =
+            known || strcmp(json_string_value(host), node->host) == 0;
+        if (!known && node->host[0])
+            json_array_append_new(hosts, json_string(node->host));
+        if (!*version)
+            version = node->library;
+    }
+    json_object_set_new(json_object_get(manifest, "mpi"), "version", json_string(version));
+    json_object_set_new(manifest, "hosts", hosts);
+    json_object_set_new(manifest, "ranks", json_integer(summary->size));
+    json_object_set_new(manifest, "duration", json_real(seconds));
+    json_object_set_new(manifest, "status", json_integer(status));
+    json_object_set_new(manifest, "launcher_status", json_integer(launcher_status));
+    json_object_set_new(manifest, "state", json_string("complete"));
+}
+
+static void warn(const struct rf_summary *summary, const char *shown) {
+    if (summary->unsupported_count) {
+        char *names = rf_summary_unsupported(summary);
+        rf_say("not recorded: %s: a replay may differ where the program depends on them", names);
+        free(names);
+    }
+    bool threads = false;
+    for (size_t i = 0; i < summary->count; i++) {
+        const struct rf_rank_summary *rank = &summary->ranks[i];
+        threads = threads || rank->node.thread_level == 3;
+        if (rank->damaged)
+            rf_say("rank %d: %s", rank->rank, rank->error.text);
+        else if (rank->ending.incomplete)
+            rf_say("rank %d is recorded only up to event %llu: %s", rank->rank,
+                   (unsigned long long)rank->events, rank->ending.reason);
+    }
+    if (threads)
+        rf_say("threads: the program asked for MPI_THREAD_MULTIPLE: the order between threads is "
+               "not kept");
+    if ((size_t)summary->size > summary->count)
+        rf_say("%s: only %zu of %d ranks left a file", shown, summary->count, summary->size);
+}
+
+static void announce(const struct rf_summary *summary, const struct rf_new_trace *trace) {
+    char size[RF_SIZE_TEXT];
+    rf_say("recorded: %s: %s, %llu event%s, %zu rank%s", trace->shown,
+           rf_size_text(rf_directory_bytes(trace->path), size),
+           (unsigned long long)summary->events, rf_plural(summary->events), summary->count,
+           rf_plural(summary->count));
+    if (trace->numbered) {
+        rf_say_hint("refrain replay");
+        return;
+    }
+    char *words[] = {trace->shown, NULL};
+    char *quoted = rf_command_text(words);
+    rf_say_hint("refrain replay %s", quoted);
+    free(quoted);
+}
+
+/* Nothing is in the trace: it is taken away again, and `latest` is what it was. */
+static int nothing_recorded(struct rf_new_trace *trace, char *const *command, int status) {
+    struct rf_error error = {0};
+    rf_new_trace_discard(trace);
+    if (status != 0) {
+        rf_say("nothing recorded: the command ended with status %d before any rank called MPI_Init",
+               status);
+        return status;
+    }
+    char *text = rf_command_text(command);
+    rf_fail(&error, RF_EXIT_ENVIRONMENT,
+            "nothing recorded: no rank called MPI_Init with Refrain in it: the command is no MPI "
+            "program, or the preload does not reach its ranks");
+    rf_hint(&error, "refrain doctor -- %s", text);
+    free(text);
+    return rf_report_error(&error);
+}
+
+/* From the launch to the finished manifest; returns the exit code. */
+static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_t *manifest,
+               bool quiet) {
+    struct rf_error error = {0};
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    rf_signals_guard(0);
+    pid_t child = rf_launch(launch, &error);
+    if (child < 0) {
+        rf_new_trace_discard(trace);
+        return rf_report_error(&error);
+    }
+    rf_signals_guard(child);
+    rf_new_trace_latest(trace);
+    int raw = rf_launch_wait(child);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+
+    struct rf_summary summary;
+    if (!rf_summary_read(trace->path, &summary, &error))
+        return rf_report_error(&error);
+    int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary));
+    if (summary.count == 0) {
+        rf_summary_free(&summary);
+        return nothing_recorded(trace, launch->command, status);
+    }
+    double seconds =
+        (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
+    complete(manifest, &summary, seconds, status, raw);
+    /* The program's status is worth more than ours: say it, and go on. */
+    if (!rf_manifest_save(manifest, trace->path, &error))
+        rf_report_error(&error);
+    warn(&summary, trace->shown);
+    if (!quiet)
+        announce(&summary, trace);
+    rf_summary_free(&summary);
+    return status;
+}
+
+int rf_verb_record(const struct rf_options *options) {
+    struct rf_error error = {0};
+    struct rf_detected detected = {0};
+    struct rf_new_trace trace = {0};
+    char *adapter = NULL;
+    json_t *manifest = NULL;
+    int code;
+    if (!check_scheme(options->scheme, &error) ||
+        !rf_detect(options->command, options->mpi, &detected, &error)) {
+        code = rf_report_error(&error);
+    } else if (!(adapter = rf_find_adapter(detected.mpi))) {
+        rf_fail(&error, RF_EXIT_ENVIRONMENT, "librefrain-%s.so: not found: this Refrain was built "
+                                             "without %s",
+                detected.mpi, rf_mpi_title(detected.mpi));
+        rf_hint(&error, "refrain doctor");
+        code = rf_report_error(&error);
+    } else if (!rf_new_trace(&trace, options->output, detected.program, &error)) {
+        code = rf_report_error(&error);
+    } else if (!(manifest = rf_manifest_new(options->command, detected.mpi, options->scheme)) ||
+               !rf_manifest_save(manifest, trace.path, &error)) {
+        rf_new_trace_discard(&trace);
+        code = rf_report_error(&error);
+    } else {
+        if (options->verbose)
+            rf_say("MPI: %s: %s", rf_mpi_title(detected.mpi), detected.because);
+        struct rf_launch launch = {.command = options->command,
+                                   .launcher = detected.launcher,
+                                   .adapter = adapter,
+                                   .mode = "record",
+                                   .trace = trace.path,
+                                   .scheme = options->scheme,
+                                   .verbose = options->verbose};
+        code = run(&launch, &trace, manifest, options->quiet);
+    }
+    json_decref(manifest);
+    free(adapter);
+    rf_new_trace_free(&trace);
+    rf_detected_free(&detected);
+    return code;
+}

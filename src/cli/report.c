@@ -1,0 +1,238 @@
+#include "report.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect.h"
+#include "elf_facts.h"
+#include "manifest.h"
+#include "messages.h"
+#include "ranks.h"
+#include "text.h"
+
+/* The recorded facts about a module, so that lines of another build are not shown as if they were
+   the recorded ones. */
+static struct rf_module recorded_module(const char *directory, int rank, const char *path) {
+    struct rf_module found = {0};
+    struct rf_error ignored = {0};
+    struct rf_reader *reader = rf_reader_open(directory, rank, &ignored);
+    const struct rf_module *module;
+    for (uint32_t i = 0; reader && (module = rf_reader_module(reader, i)); i++)
+        if (strcmp(module->path, path) == 0)
+            found = *module;
+    if (reader)
+        rf_reader_close(reader);
+    if (!found.path[0])
+        snprintf(found.path, sizeof found.path, "%s", path);
+    return found;
+}
+
+static void print_call(const struct rf_replayed *replayed, struct rf_symbols *symbols, int rank,
+                       const char *label, const struct rf_call *call, bool recorded) {
+    char place[RF_PLACE_TEXT];
+    struct rf_module module = {0};
+    /* The running program is asked as it is now, the recorded one only if it is still the same. */
+    if (recorded && call->module[0])
+        module = recorded_module(replayed->directory, rank, call->module);
+    else
+        snprintf(module.path, sizeof module.path, "%s", call->module);
+    if (!call->function[0]) {
+        fprintf(stderr, "  %-9s %s\n", label, call->detail[0] ? call->detail : "nothing more");
+        return;
+    }
+    fprintf(stderr, "  %-9s %s", label, call->function);
+    if (call->module[0])
+        fprintf(stderr, " at %s", rf_symbols_place(symbols, &module, call->offset, place));
+    if (call->detail[0])
+        fprintf(stderr, " (%s)", call->detail);
+    fputc('\n', stderr);
+}
+
+static void print_reason(bool *first, const char *text) {
+    fprintf(stderr, "  %-9s %s\n", *first ? "likely" : "", text);
+    *first = false;
+}
+
+/* The modules of the recorded rank that are other files by now. */
+static void changed_modules(const struct rf_replayed *replayed, int rank, bool *first) {
+    struct rf_error ignored = {0};
+    struct rf_reader *reader = rf_reader_open(replayed->directory, rank, &ignored);
+    const struct rf_module *module;
+    for (uint32_t i = 0; reader && (module = rf_reader_module(reader, i)); i++) {
+        uint8_t id[20];
+        unsigned length = module->path[0] ? rf_elf_build_id(module->path, id) : 0;
+        if (!length || !module->build_id_length ||
+            (length == module->build_id_length && memcmp(id, module->build_id, length) == 0))
+            continue;
+        char *text = rf_text("%s was built anew since the recording", module->path);
+        print_reason(first, text);
+        free(text);
+    }
+    if (reader)
+        rf_reader_close(reader);
+}
+
+static void changed_command(const struct rf_replayed *replayed, bool *first) {
+    char **recorded = rf_manifest_command(replayed->manifest);
+    char *before = rf_command_text(recorded), *now = rf_command_text(replayed->command);
+    if (strcmp(before, now) != 0) {
+        char *text = rf_text("the command differs: recorded was: %s", before);
+        print_reason(first, text);
+        free(text);
+    }
+    free(before);
+    free(now);
+    free(recorded);
+}
+
+/* The first thing in a text that looks like "4.1.4"; empty when nothing does. */
+static void version_in(const char *text, char version[32]) {
+    version[0] = 0;
+    for (const char *at = text; *at; at++) {
+        size_t length = strspn(at, "0123456789.");
+        if (length >= 3 && length < 31 && isdigit((unsigned char)*at) && memchr(at, '.', length)) {
+            snprintf(version, 32, "%.*s", (int)length, at);
+            return;
+        }
+        if (length)
+            at += length - 1;
+    }
+}
+
+static void changed_mpi(const struct rf_replayed *replayed, bool *first) {
+    const char *library = replayed->summary->count ? replayed->summary->ranks[0].node.library : "";
+    char *path = rf_find_executable(replayed->command[0]);
+    const char *how;
+    char text[4096], before[32], now[32] = "";
+    if (path && rf_launcher_of(path, &how) != RF_LAUNCHER_NONE &&
+        rf_version_text(path, text, sizeof text))
+        version_in(text, now);
+    version_in(library, before);
+    if (before[0] && now[0] && strcmp(before, now) != 0) {
+        char *line = rf_text("the MPI differs: recorded with %s, now it is %s", library, now);
+        print_reason(first, line);
+        free(line);
+    }
+    free(path);
+}
+
+/* What can be seen from outside; the rank's own guess comes first. */
+static void print_reasons(const struct rf_replayed *replayed, const struct rf_progress *rank) {
+    bool first = true;
+    if (rank->reason[0])
+        print_reason(&first, rank->reason);
+    if (replayed->summary->size != rank->size) {
+        char *text = rf_text("the number of ranks differs: recorded were %d, now there are %d",
+                             replayed->summary->size, rank->size);
+        print_reason(&first, text);
+        free(text);
+    }
+    changed_command(replayed, &first);
+    changed_modules(replayed, rank->rank, &first);
+    changed_mpi(replayed, &first);
+    if (replayed->summary->unsupported_count) {
+        char *names = rf_summary_unsupported(replayed->summary);
+        char *text = rf_text("the program depends on something that is not recorded: %s", names);
+        print_reason(&first, text);
+        free(text);
+        free(names);
+    }
+    for (size_t i = 0; i < replayed->summary->count; i++)
+        if (replayed->summary->ranks[i].node.thread_level == 3) {
+            print_reason(&first, "several threads call MPI: the order between them is not kept");
+            break;
+        }
+    if (first)
+        print_reason(&first, "the program depends on its input, the time, random numbers or memory "
+                             "that was never set");
+}
+
+static void print_others(const struct rf_supervision *supervision) {
+    int *ranks = rf_allocate(supervision->count, sizeof *ranks);
+    size_t count = 0;
+    for (size_t i = 0; i < supervision->count; i++)
+        if ((int)i != supervision->first_diverged &&
+            supervision->ranks[i].state == RF_STATE_DIVERGED)
+            ranks[count++] = supervision->ranks[i].rank;
+    if (count) {
+        char *text = rf_ranks_text(ranks, count);
+        fprintf(stderr, "  %-9s rank%s %s differ%s as well\n", "besides", rf_plural(count), text,
+                count == 1 ? "s" : "");
+        free(text);
+    }
+    free(ranks);
+}
+
+void rf_report_divergence(const struct rf_replayed *replayed) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    const struct rf_progress *rank = &supervision->ranks[supervision->first_diverged];
+    struct rf_symbols *symbols = rf_symbols_new();
+    rf_say("the replay diverged: rank %d, event %llu: %s", rank->rank,
+           (unsigned long long)rank->event,
+           rank->difference[0] ? rank->difference : "the call is not the recorded one");
+    print_call(replayed, symbols, rank->rank, "expected", &rank->expected, true);
+    print_call(replayed, symbols, rank->rank, "came", &rank->got, false);
+    uint32_t count =
+        rank->history_count < RF_PROGRESS_HISTORY ? rank->history_count : RF_PROGRESS_HISTORY;
+    for (uint32_t i = 0; i < count; i++)
+        print_call(replayed, symbols, rank->rank, i ? "" : "before", &rank->history[i], true);
+    print_others(supervision);
+    print_reasons(replayed, rank);
+    rf_say_hint("refrain dump --rank %d %s", rank->rank, replayed->trace);
+    rf_symbols_free(symbols);
+}
+
+void rf_report_stall(const struct rf_replayed *replayed) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    struct rf_symbols *symbols = rf_symbols_new();
+    bool cut = true;
+    const struct rf_progress *stuck = NULL;
+    for (size_t i = 0; i < supervision->count; i++)
+        if (supervision->ranks[i].state == RF_STATE_WAITING) {
+            cut = cut && supervision->ranks[i].free;
+            if (!stuck || !supervision->ranks[i].free)
+                stuck = &supervision->ranks[i];
+        }
+    if (cut)
+        rf_say("the replay stands still: the recording was cut off here, and every rank has waited "
+               "for %g seconds",
+               supervision->stall_timeout);
+    else
+        rf_say("the replay stands still: every rank has waited for %g seconds",
+               supervision->stall_timeout);
+    for (size_t i = 0; i < supervision->count; i++) {
+        const struct rf_progress *rank = &supervision->ranks[i];
+        char place[RF_PLACE_TEXT];
+        struct rf_module module = {0};
+        snprintf(module.path, sizeof module.path, "%s", rank->current.module);
+        if (rank->state == RF_STATE_WAITING)
+            fprintf(stderr, "  rank %-4d event %llu: %s at %s%s%s%s%s\n", rank->rank,
+                    (unsigned long long)rank->events, rank->current.function,
+                    rf_symbols_place(symbols, &module, rank->current.offset, place),
+                    rank->current.detail[0] ? " (" : "", rank->current.detail,
+                    rank->current.detail[0] ? ")" : "",
+                    rank->free ? ", past the end of its recording" : "");
+        else
+            fprintf(stderr, "  rank %-4d event %llu: %s\n", rank->rank,
+                    (unsigned long long)rank->events,
+                    rank->state == RF_STATE_FINISHED ? "finished" : "its process is gone");
+    }
+    if (!cut && stuck)
+        print_reasons(replayed, stuck);
+    rf_say_hint("refrain info %s", replayed->trace);
+    rf_symbols_free(symbols);
+}
+
+void rf_report_lost_rank(const struct rf_replayed *replayed, const struct rf_progress *rank) {
+    struct rf_symbols *symbols = rf_symbols_new();
+    rf_say("the replay diverged: rank %d ended at event %llu: in the recording it went on to its "
+           "proper end",
+           rank->rank, (unsigned long long)rank->events);
+    if (rank->state == RF_STATE_WAITING)
+        print_call(replayed, symbols, rank->rank, "last call", &rank->current, false);
+    print_reasons(replayed, rank);
+    rf_say_hint("refrain dump --rank %d %s", rank->rank, replayed->trace);
+    rf_symbols_free(symbols);
+}

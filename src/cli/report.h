@@ -1,0 +1,24 @@
+/* What is said when a replay differs from its recording, or no longer gets on. */
+#ifndef RF_CLI_REPORT_H
+#define RF_CLI_REPORT_H
+
+#include <jansson.h>
+
+#include "summary.h"
+#include "supervise.h"
+
+struct rf_replayed {
+    const char *trace; /* as the user would type it */
+    const char *directory;
+    const json_t *manifest;
+    const struct rf_summary *summary;
+    char *const *command; /* what was run */
+    const struct rf_supervision *supervision;
+};
+
+void rf_report_divergence(const struct rf_replayed *replayed);
+void rf_report_stall(const struct rf_replayed *replayed);
+/* A rank did not reach its recorded end, though nothing differed before. */
+void rf_report_lost_rank(const struct rf_replayed *replayed, const struct rf_progress *rank);
+
+#endif

@@ -1,0 +1,15 @@
+/* The program's own exit status, whatever its launcher made of it. */
+#ifndef RF_CLI_STATUS_H
+#define RF_CLI_STATUS_H
+
+#include <stdbool.h>
+
+#include "detect.h"
+#include "summary.h"
+
+/* `crashed`: a rank ended without saying how (only then can a status be a signal in disguise). */
+int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed);
+/* Did a rank die, and none leave with a code of its own? */
+bool rf_summary_crashed(const struct rf_summary *summary);
+
+#endif

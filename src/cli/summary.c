@@ -1,0 +1,190 @@
+#include "summary.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "ranks.h"
+#include "text.h"
+
+static void note_unsupported(struct rf_summary *summary, const char *name) {
+    for (size_t i = 0; i < summary->unsupported_count; i++)
+        if (strcmp(summary->unsupported[i], name) == 0)
+            return;
+    summary->unsupported =
+        rf_grow(summary->unsupported, summary->unsupported_count, sizeof *summary->unsupported);
+    summary->unsupported[summary->unsupported_count++] = rf_copy(name);
+}
+
+static void read_events(struct rf_reader *reader, struct rf_rank_summary *rank,
+                        struct rf_summary *summary) {
+    struct rf_event event;
+    enum rf_read result;
+    while ((result = rf_reader_next(reader, &event, &rank->error)) == RF_READ_EVENT) {
+        uint64_t times = rf_kind_flags[event.kind] & RF_REPEATS ? event.run : 1;
+        /* The end is a mark, not something that happened to the program's messages. */
+        if (event.kind == RF_END)
+            continue;
+        summary->kinds[event.kind] += times;
+        rank->events += times;
+    }
+    if (result == RF_READ_DAMAGED)
+        rank->damaged = true;
+    else
+        rank->ending = *rf_reader_ending(reader);
+}
+
+static void read_rank(const char *directory, struct rf_rank_summary *rank,
+                      struct rf_summary *summary) {
+    struct rf_reader *reader = rf_reader_open(directory, rank->rank, &rank->error);
+    if (!reader) {
+        rank->damaged = true;
+        return;
+    }
+    rank->node = *rf_reader_node(reader);
+    read_events(reader, rank, summary);
+    const struct rf_in_flight *flight = &rank->ending.in_flight;
+    const struct rf_site *site =
+        flight->active ? rf_reader_site(reader, rf_packed_site(flight->what)) : NULL;
+    if (site) {
+        rank->site = *site;
+        const struct rf_module *module = rf_reader_module(reader, site->module);
+        if (module)
+            rank->module = *module;
+    }
+    rank->bytes = rf_reader_bytes(reader);
+    rank->unmatched = rf_reader_unmatched(reader);
+    const char *name;
+    for (size_t i = 0; (name = rf_reader_unsupported(reader, i)); i++)
+        note_unsupported(summary, name);
+    rf_reader_close(reader);
+}
+
+bool rf_summary_read(const char *directory, struct rf_summary *summary, struct rf_error *error) {
+    *summary = (struct rf_summary){0};
+    int *numbers = NULL;
+    if (!rf_trace_ranks(directory, &numbers, &summary->count, error))
+        return false;
+    summary->ranks = rf_allocate(summary->count, sizeof *summary->ranks);
+    for (size_t i = 0; i < summary->count; i++) {
+        struct rf_rank_summary *rank = &summary->ranks[i];
+        rank->rank = numbers[i];
+        read_rank(directory, rank, summary);
+        summary->events += rank->events;
+        summary->bytes += rank->bytes;
+        summary->damaged += rank->damaged;
+        if (rank->node.size > summary->size)
+            summary->size = rank->node.size;
+    }
+    free(numbers);
+    return true;
+}
+
+void rf_summary_free(struct rf_summary *summary) {
+    for (size_t i = 0; i < summary->unsupported_count; i++)
+        free(summary->unsupported[i]);
+    free(summary->unsupported);
+    free(summary->ranks);
+}
+
+bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
+                      struct rf_error *error) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->ranks[i].damaged) {
+            *error = summary->ranks[i].error;
+            error->code = RF_EXIT_TRACE;
+            if (!error->hint[0])
+                rf_hint(error, "refrain check %s", directory);
+            return false;
+        }
+    for (int32_t rank = 0; rank < summary->size; rank++)
+        if ((size_t)rank >= summary->count || summary->ranks[rank].rank != rank) {
+            rf_fail(error, RF_EXIT_TRACE,
+                    "%s: the file of rank %d is missing: the program had %d ranks", directory, rank,
+                    summary->size);
+            return rf_hint(error, "refrain check %s", directory);
+        }
+    if (summary->count == 0)
+        return rf_fail(error, RF_EXIT_TRACE, "%s: the trace holds no rank at all", directory);
+    return true;
+}
+
+char *rf_summary_unsupported(const struct rf_summary *summary) {
+    char *all = rf_copy("");
+    for (size_t i = 0; i < summary->unsupported_count; i++) {
+        char *longer = rf_text("%s%s%s", all, i ? ", " : "", summary->unsupported[i]);
+        free(all);
+        all = longer;
+    }
+    return all;
+}
+
+char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
+    const struct rf_ending *ending = &rank->ending;
+    if (rank->damaged)
+        return rf_text("has a damaged file, %llu events are readable",
+                       (unsigned long long)rank->events);
+    if (ending->incomplete)
+        return rf_text("is recorded only up to event %llu: %s", (unsigned long long)rank->events,
+                       ending->reason);
+    switch (ending->how) {
+    case RF_END_FINALIZE:
+        return rf_copy("finished");
+    case RF_END_ABORT:
+        return rf_text("aborted with code %d", ending->code);
+    case RF_END_EXIT:
+        return rf_text("exited with status %d without MPI_Finalize", ending->code);
+    case RF_END_NONE:
+        break;
+    }
+    if (!ending->in_flight.active)
+        return rf_text("was killed or crashed after event %llu", (unsigned long long)rank->events);
+    char place[RF_PLACE_TEXT];
+    rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
+    return rf_text("was killed or crashed in %s at %s (event %llu)", rank->site.function, place,
+                   (unsigned long long)rank->events);
+}
+
+void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *symbols,
+                        const char *prefix, FILE *out) {
+    char **texts = rf_allocate(summary->count, sizeof *texts);
+    for (size_t i = 0; i < summary->count; i++)
+        texts[i] = rf_ending_text(&summary->ranks[i], symbols);
+    int *alike = rf_allocate(summary->count, sizeof *alike);
+    for (size_t i = 0; i < summary->count; i++) {
+        if (!texts[i])
+            continue;
+        size_t count = 0;
+        for (size_t j = i; j < summary->count; j++)
+            if (texts[j] && strcmp(texts[i], texts[j]) == 0) {
+                alike[count++] = summary->ranks[j].rank;
+                if (j != i) {
+                    free(texts[j]);
+                    texts[j] = NULL;
+                }
+            }
+        char *ranks = rf_ranks_text(alike, count);
+        fprintf(out, "%srank%s %s %s\n", prefix, rf_plural(count), ranks, texts[i]);
+        free(ranks);
+        free(texts[i]);
+        texts[i] = NULL;
+    }
+    free(alike);
+    free(texts);
+}
+
+uint64_t rf_directory_bytes(const char *directory) {
+    uint64_t bytes = 0;
+    DIR *entries = opendir(directory);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        struct stat facts;
+        if (fstatat(dirfd(entries), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(facts.st_mode))
+            bytes += (uint64_t)facts.st_size;
+    }
+    if (entries)
+        closedir(entries);
+    return bytes;
+}

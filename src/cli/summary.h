@@ -1,0 +1,53 @@
+/* What the files of all ranks say together. */
+#ifndef RF_CLI_SUMMARY_H
+#define RF_CLI_SUMMARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "symbols.h"
+#include "trace/reader.h"
+
+struct rf_rank_summary {
+    int rank;
+    bool damaged;          /* `error` says where; the counts are those before it */
+    struct rf_error error;
+    struct rf_node node;   /* all zero when the file could not be opened at all */
+    struct rf_ending ending;
+    struct rf_site site;   /* of the call in flight */
+    struct rf_module module;
+    uint64_t events, bytes, unmatched;
+};
+
+struct rf_summary {
+    struct rf_rank_summary *ranks;
+    size_t count;
+    int32_t size; /* how many ranks the program had, as they say themselves */
+    uint64_t events, bytes;
+    uint64_t kinds[RF_KINDS];
+    size_t damaged;
+    char **unsupported; /* names, each once */
+    size_t unsupported_count;
+};
+
+/* Reads every rank's file to its end. Damage is noted, not an error; false only when the directory
+   itself cannot be read. */
+bool rf_summary_read(const char *directory, struct rf_summary *summary, struct rf_error *error);
+void rf_summary_free(struct rf_summary *summary);
+
+/* The first thing that makes the trace unfit for a replay. */
+bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
+                      struct rf_error *error);
+/* The names of unsupported functions, joined by ", "; free() it. */
+char *rf_summary_unsupported(const struct rf_summary *summary);
+/* One line per group of ranks that ended alike; each line is preceded by `prefix`. */
+void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *symbols,
+                        const char *prefix, FILE *out);
+/* How one rank ended, as words that follow "rank 7"; free() it. */
+char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symbols);
+/* Bytes of all files in the trace's directory. */
+uint64_t rf_directory_bytes(const char *directory);
+
+#endif

@@ -1,0 +1,178 @@
+#include "supervise.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "processes.h"
+#include "text.h"
+
+/* A rank that attached. */
+struct watched {
+    int rank;
+    const struct rf_progress *shared;
+};
+
+struct watch {
+    struct watched *list;
+    size_t count;
+    char host[64];
+    int first_diverged; /* rank, -1: none so far */
+};
+
+static const struct rf_progress *map_progress(const char *directory, const char *name) {
+    char *path = rf_text("%s/%s", directory, name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    free(path);
+    struct stat facts;
+    void *map = MAP_FAILED;
+    if (file >= 0 && fstat(file, &facts) == 0 && facts.st_size >= (off_t)sizeof(struct rf_progress))
+        map = mmap(NULL, sizeof(struct rf_progress), PROT_READ, MAP_SHARED, file, 0);
+    if (file >= 0)
+        close(file);
+    if (map == MAP_FAILED)
+        return NULL;
+    const struct rf_progress *progress = map;
+    /* Not written yet: come back in the next round. */
+    if (__atomic_load_n(&progress->magic, __ATOMIC_ACQUIRE) != RF_PROGRESS_MAGIC) {
+        munmap(map, sizeof(struct rf_progress));
+        return NULL;
+    }
+    return progress;
+}
+
+/* Looks for ranks that attached since the last time. */
+static void discover(struct watch *watch, const char *run) {
+    if (watch->count && watch->count == (size_t)watch->list[0].shared->size)
+        return;
+    DIR *entries = opendir(run);
+    for (struct dirent *entry; entries && (entry = readdir(entries));) {
+        int rank, end = 0;
+        if (sscanf(entry->d_name, "rank-%d.progress%n", &rank, &end) != 1 || !end ||
+            entry->d_name[end])
+            continue;
+        size_t place = 0;
+        while (place < watch->count && watch->list[place].rank < rank)
+            place++;
+        if (place < watch->count && watch->list[place].rank == rank)
+            continue;
+        const struct rf_progress *shared = map_progress(run, entry->d_name);
+        if (!shared)
+            continue;
+        watch->list = rf_grow(watch->list, watch->count, sizeof *watch->list);
+        memmove(watch->list + place + 1, watch->list + place,
+                (watch->count - place) * sizeof *watch->list);
+        watch->list[place] = (struct watched){rank, shared};
+        watch->count++;
+    }
+    if (entries)
+        closedir(entries);
+}
+
+static bool any_diverged(struct watch *watch) {
+    for (size_t i = 0; i < watch->count && watch->first_diverged < 0; i++)
+        if (__atomic_load_n(&watch->list[i].shared->state, __ATOMIC_ACQUIRE) == RF_STATE_DIVERGED)
+            watch->first_diverged = watch->list[i].rank;
+    return watch->first_diverged >= 0;
+}
+
+/* Does nobody get on by himself: each rank waits for another, has finished, or is gone? */
+static bool all_wait(const struct watch *watch) {
+    bool waiting = false;
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct rf_progress *rank = watch->list[i].shared;
+        if (rank->state == RF_STATE_WAITING)
+            waiting = true;
+        else if (rank->state != RF_STATE_FINISHED &&
+                 !(strcmp(rank->host, watch->host) == 0 && rf_process_gone(rank->pid)))
+            return false;
+    }
+    return waiting;
+}
+
+/* Changes whenever any rank gets on. */
+static uint64_t movement(const struct watch *watch) {
+    uint64_t sum = watch->count;
+    for (size_t i = 0; i < watch->count; i++)
+        sum += watch->list[i].shared->calls + watch->list[i].shared->events;
+    return sum;
+}
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+/* A copy in which `current` was not being written meanwhile (unless the rank died writing it). */
+static void copy_progress(struct rf_progress *copy, const struct rf_progress *shared) {
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        uint32_t before = __atomic_load_n(&shared->current_version, __ATOMIC_ACQUIRE);
+        memcpy(copy, (const void *)shared, sizeof *copy);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (!(before & 1) && before == __atomic_load_n(&shared->current_version, __ATOMIC_ACQUIRE))
+            return;
+    }
+}
+
+static void keep(struct rf_supervision *supervision, const struct watch *watch) {
+    free(supervision->ranks);
+    supervision->ranks = rf_allocate(watch->count, sizeof *supervision->ranks);
+    supervision->count = watch->count;
+    for (size_t i = 0; i < watch->count; i++) {
+        copy_progress(&supervision->ranks[i], watch->list[i].shared);
+        if (watch->list[i].rank == watch->first_diverged)
+            supervision->first_diverged = (int)i;
+    }
+}
+
+void rf_supervise(struct rf_supervision *supervision, pid_t child) {
+    const struct timespec pause = {.tv_nsec = 100000000};
+    struct watch watch = {.first_diverged = -1};
+    gethostname(watch.host, sizeof watch.host - 1);
+    double moved_at = now();
+    uint64_t moved = 0;
+    supervision->outcome = RF_OUTCOME_ENDED;
+    for (;;) {
+        pid_t ended = waitpid(child, &supervision->status, WNOHANG);
+        discover(&watch, supervision->run);
+        /* A rank that differs may have taken the launcher with it: look after the end as well. */
+        if (any_diverged(&watch)) {
+            supervision->outcome = RF_OUTCOME_DIVERGED;
+            keep(supervision, &watch);
+            if (ended != child)
+                supervision->status = rf_stop_child(child);
+            break;
+        }
+        if (ended == child || (ended < 0 && errno != EINTR)) {
+            keep(supervision, &watch);
+            break;
+        }
+        uint64_t moving = movement(&watch);
+        if (moving != moved || !all_wait(&watch)) {
+            moved = moving;
+            moved_at = now();
+        } else if (supervision->stall_timeout > 0 &&
+                   now() - moved_at >= supervision->stall_timeout) {
+            supervision->outcome = RF_OUTCOME_STALLED;
+            keep(supervision, &watch);
+            supervision->status = rf_stop_child(child);
+            break;
+        }
+        nanosleep(&pause, NULL);
+    }
+    for (size_t i = 0; i < watch.count; i++)
+        munmap((void *)watch.list[i].shared, sizeof(struct rf_progress));
+    free(watch.list);
+}
+
+void rf_supervision_free(struct rf_supervision *supervision) { free(supervision->ranks); }

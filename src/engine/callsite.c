@@ -1,0 +1,155 @@
+#include "engine/callsite.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <limits.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/session.h"
+
+struct search {
+    uintptr_t address;
+    uintptr_t base;
+    struct rf_module *module;
+    bool found;
+};
+
+static void copy_build_id(const uint8_t *notes, size_t size, struct rf_module *module) {
+    while (size >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) header;
+        memcpy(&header, notes, sizeof header);
+        size_t name = (header.n_namesz + 3u) & ~3u;
+        size_t description = (header.n_descsz + 3u) & ~3u;
+        size_t whole = sizeof header + name + description;
+        if (whole > size)
+            return;
+        if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
+            memcmp(notes + sizeof header, "GNU", 4) == 0) {
+            size_t length = header.n_descsz;
+            if (length > sizeof module->build_id)
+                length = sizeof module->build_id;
+            memcpy(module->build_id, notes + sizeof header + name, length);
+            module->build_id_length = (uint8_t)length;
+            return;
+        }
+        notes += whole;
+        size -= whole;
+    }
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *data) {
+    (void)size;
+    struct search *search = data;
+    bool inside = false;
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + header->p_vaddr;
+        inside = inside || (header->p_type == PT_LOAD && search->address >= start &&
+                            search->address - start < header->p_memsz);
+    }
+    if (!inside)
+        return 0;
+    search->found = true;
+    search->base = info->dlpi_addr;
+    const char *name = info->dlpi_name;
+    char program[PATH_MAX];
+    if (!name || !*name) { /* the program itself */
+        ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+        program[length > 0 ? length : 0] = 0;
+        name = program;
+    }
+    char resolved[PATH_MAX];
+    if (!realpath(name, resolved)) {
+        strncpy(resolved, name, sizeof resolved - 1);
+        resolved[sizeof resolved - 1] = 0;
+    }
+    strncpy(search->module->path, resolved, sizeof search->module->path - 1);
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_NOTE && !search->module->build_id_length)
+            copy_build_id((const uint8_t *)(info->dlpi_addr + header->p_vaddr), header->p_memsz,
+                          search->module);
+    }
+    return 1;
+}
+
+/* A call that comes from the library's own code is the library talking to itself. The language
+   bindings (libmpi_mpifh, libmpichfort …) speak for the program and do not count. */
+static bool is_internal(const char *path) {
+    static const char *const prefixes[] = {"libmpi.so",    "libmpich.so", "libopen-pal.so",
+                                           "libopen-rte.", "mca_",        "librefrain-"};
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+        if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
+            return true;
+    return false;
+}
+
+const struct rf_address *rf_address_of(uintptr_t address) {
+    static struct rf_address known[256];
+    struct rf_address *entry = &known[address * 0x9e3779b97f4a7c15u >> 56];
+    if (entry->address == address && address)
+        return entry;
+    memset(entry, 0, sizeof *entry);
+    struct search search = {.address = address, .module = &entry->module};
+    dl_iterate_phdr(visit, &search);
+    entry->offset = address - search.base;
+    entry->found = search.found;
+    entry->internal = search.found && is_internal(entry->module.path);
+    entry->address = address;
+    return entry;
+}
+
+static bool same_module(const struct rf_module *one, const struct rf_module *other) {
+    if (one->build_id_length || other->build_id_length)
+        return one->build_id_length == other->build_id_length &&
+               memcmp(one->build_id, other->build_id, one->build_id_length) == 0;
+    return strcmp(one->path, other->path) == 0;
+}
+
+/* Replay: the recorded number of a site, if the module is the very one that was recorded. */
+static uint32_t find_recorded(const struct rf_reader *reader, const char *name,
+                              const struct rf_module *module, uint64_t offset) {
+    bool known = false;
+    for (uint32_t i = 1; i < rf_reader_site_count(reader); i++) {
+        const struct rf_site *site = rf_reader_site(reader, i);
+        const struct rf_module *recorded = rf_reader_module(reader, site->module);
+        if (!recorded || !same_module(recorded, module))
+            continue;
+        known = true;
+        if (site->offset == offset && strcmp(site->function, name) == 0)
+            return i;
+    }
+    return known ? RF_SITE_FRESH : RF_SITE_ANY;
+}
+
+uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32_t function,
+                           const char *name) {
+    /* Two addresses that fall into one slot of the table would take turns in it; a second look at
+       the neighbours keeps their numbers, and only a new site goes through the linker's tables. */
+    struct rf_callsites *sites = &session->sites;
+    uint32_t first = rf_callsite_slot(address, function);
+    struct rf_callsite *slot = &sites->slots[first];
+    for (uint32_t i = 0; i < 64; i++) {
+        struct rf_callsite *candidate = &sites->slots[(first + i) % RF_CALLSITE_SLOTS];
+        if (candidate->address == address && candidate->function == function)
+            return candidate->site;
+        slot = candidate;
+        if (!candidate->address)
+            break;
+    }
+    const struct rf_address *where = rf_address_of(address);
+    struct rf_site site = {.number = (uint16_t)function, .offset = where->offset};
+    strncpy(site.function, name, sizeof site.function - 1);
+    uint32_t number = RF_SITE_ANY;
+    if (session->mode == RF_RECORDING)
+        number = rf_recorder_site(&session->recorder, &site, &where->module);
+    else if (where->found)
+        number = find_recorded(session->replayer.reader, name, &where->module, site.offset);
+    *slot = (struct rf_callsite){address, function, number};
+    return number;
+}

@@ -1,0 +1,251 @@
+#include "engine/replay.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/session.h"
+
+static struct rf_progress private_progress;
+
+static struct rf_progress *map_progress(const char *run, int rank, struct rf_error *error) {
+    if (!run)
+        return &private_progress;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/rank-%d.progress", run, rank);
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0 || ftruncate(file, sizeof(struct rf_progress))) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be created", path);
+        if (file >= 0)
+            close(file);
+        return NULL;
+    }
+    void *address =
+        mmap(NULL, sizeof(struct rf_progress), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (address == MAP_FAILED) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be mapped", path);
+        return NULL;
+    }
+    return address;
+}
+
+bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char *run, int rank,
+                    struct rf_error *error) {
+    memset(replayer, 0, sizeof *replayer);
+    replayer->progress = map_progress(run, rank, error);
+    if (!replayer->progress) {
+        replayer->progress = &private_progress;
+        return false;
+    }
+    struct rf_progress *progress = replayer->progress;
+    progress->rank = rank;
+    progress->pid = (int32_t)getpid();
+    gethostname(progress->host, sizeof progress->host - 1);
+    progress->state = RF_STATE_STARTING;
+    __atomic_store_n(&progress->magic, RF_PROGRESS_MAGIC, __ATOMIC_RELEASE);
+    replayer->reader = rf_reader_open(trace, rank, error);
+    return replayer->reader != NULL;
+}
+
+const struct rf_event *rf_replay_peek(struct rf_session *session) {
+    struct rf_replayer *replayer = &session->replayer;
+    if (replayer->ready || replayer->free)
+        return replayer->ready ? &replayer->event : NULL;
+    struct rf_error error;
+    for (;;) {
+        enum rf_read result = rf_reader_next(replayer->reader, &replayer->event, &error);
+        if (result == RF_READ_DAMAGED)
+            rf_diverge(session, NULL, NULL, NULL, "%s", error.text);
+        if (result == RF_READ_END) {
+            const struct rf_ending *ending = rf_reader_ending(replayer->reader);
+            if (ending->how == RF_END_NONE || ending->incomplete) {
+                replayer->free = true;
+                replayer->progress->free = 1;
+            }
+            return NULL;
+        }
+        if (replayer->event.kind == RF_LATE || replayer->event.kind == RF_END)
+            continue; /* late matches are already in their posts */
+        replayer->ready = true;
+        replayer->used = 0;
+        return &replayer->event;
+    }
+}
+
+void rf_replay_take(struct rf_replayer *replayer) {
+    const struct rf_event *event = &replayer->event;
+    if (replayer->used == 0 && event->kind != RF_NONE && event->kind != RF_CHECK)
+        replayer->history[replayer->remembered++ % RF_PROGRESS_HISTORY] = *event;
+    replayer->progress->events++;
+    if (++replayer->used >= event->run)
+        replayer->ready = false;
+}
+
+const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
+                                        uint32_t kinds, uint32_t channel, const char *detail) {
+    const struct rf_event *event = rf_replay_peek(session);
+    if (!event) {
+        if (!session->replayer.free)
+            rf_diverge(session, here, NULL, detail, "the recorded run made no such call any more");
+        return NULL;
+    }
+    const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
+    if (event->site && (!site || strcmp(site->function, here->name) != 0))
+        rf_diverge(session, here, event, detail, "another call than in the recording");
+    if (!(kinds & 1u << event->kind))
+        rf_diverge(session, here, event, detail, "the call has another outcome in the recording");
+    uint32_t number = rf_here_site(session, here);
+    if (event->site && number != RF_SITE_ANY && number != event->site)
+        rf_diverge(session, here, event, detail, "the call comes from another place");
+    if (event->channel != channel)
+        rf_diverge(session, here, event, detail,
+                   "the call uses another communicator (number %u, recorded %u)", channel,
+                   event->channel);
+    return event;
+}
+
+/* What people read of an event: its columns by name. */
+void rf_describe_event(const struct rf_event *event, char *text, size_t size) {
+    size_t length = 0;
+    text[0] = 0;
+    const int32_t values[2] = {event->first, event->second};
+    for (int i = 0; i < 2; i++) {
+        enum rf_column column = rf_kind_columns[event->kind][i];
+        if (column == RF_COL_NONE || length >= size)
+            continue;
+        const char *comma = length ? ", " : "";
+        if (values[i] == RF_UNKNOWN || values[i] == RF_UNDEFINED)
+            length += (size_t)snprintf(text + length, size - length, "%s%s %s", comma,
+                                       rf_column_names[column],
+                                       values[i] == RF_UNKNOWN ? "unknown" : "undefined");
+        else
+            length += (size_t)snprintf(text + length, size - length, "%s%s %d", comma,
+                                       rf_column_names[column], values[i]);
+    }
+    for (uint32_t i = 0; i < event->list_length && length < size; i++)
+        length +=
+            (size_t)snprintf(text + length, size - length, "%s%d", i ? " " : ": ", event->list[i]);
+}
+
+static void fill_here(struct rf_call *call, const struct rf_here *here, const char *detail) {
+    memset(call, 0, sizeof *call);
+    call->peer = call->tag = RF_NO_PEER;
+    if (here) {
+        const struct rf_address *where = rf_address_of(here->address);
+        snprintf(call->function, sizeof call->function, "%s", here->name);
+        memcpy(call->module, where->module.path, sizeof call->module);
+        call->offset = where->offset;
+    }
+    if (detail)
+        snprintf(call->detail, sizeof call->detail, "%s", detail);
+}
+
+static void fill_event(const struct rf_replayer *replayer, struct rf_call *call,
+                       const struct rf_event *event) {
+    memset(call, 0, sizeof *call);
+    call->peer = call->tag = RF_NO_PEER;
+    if (!event)
+        return;
+    if (event->kind == RF_CHECK) {
+        snprintf(call->function, sizeof call->function, "%s", "(check of all calls so far)");
+        return;
+    }
+    const struct rf_site *site = rf_reader_site(replayer->reader, event->site);
+    if (site && event->site) {
+        const struct rf_module *module = rf_reader_module(replayer->reader, site->module);
+        memcpy(call->function, site->function, sizeof call->function);
+        call->offset = site->offset;
+        if (module)
+            memcpy(call->module, module->path, sizeof call->module);
+    }
+    rf_describe_event(event, call->detail, sizeof call->detail);
+}
+
+/* The ring of recent events becomes a list, oldest first. */
+static void fill_history(struct rf_replayer *replayer) {
+    struct rf_progress *progress = replayer->progress;
+    uint32_t count = replayer->remembered;
+    if (count > RF_PROGRESS_HISTORY)
+        count = RF_PROGRESS_HISTORY;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t place = (replayer->remembered - count + i) % RF_PROGRESS_HISTORY;
+        replayer->history[place].list_length = 0; /* the list is gone by now */
+        fill_event(replayer, &progress->history[i], &replayer->history[place]);
+    }
+    progress->history_count = count;
+}
+
+_Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here,
+                          const struct rf_event *expected, const char *detail, const char *format,
+                          ...) {
+    struct rf_replayer *replayer = &session->replayer;
+    struct rf_progress *progress = replayer->progress;
+    session->mode = RF_OFF;
+    progress->event = expected ? expected->number + replayer->used : progress->events;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(progress->difference, sizeof progress->difference, format, arguments);
+    va_end(arguments);
+    fill_here(&progress->got, here, detail);
+    fill_event(replayer, &progress->expected, expected);
+    fill_history(replayer);
+    __atomic_store_n(&progress->state, RF_STATE_DIVERGED, __ATOMIC_RELEASE);
+    if (progress == &private_progress) {
+        fprintf(stderr, "refrain: rank %d: event %llu: %s\n", progress->rank,
+                (unsigned long long)progress->event, progress->difference);
+    } else {
+        /* The command line watches and stops the job; after a while nobody seems to. */
+        for (int i = 0; i < 50; i++)
+            nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    session->stop(RF_EXIT_DIVERGED);
+    _exit(RF_EXIT_DIVERGED);
+}
+
+void rf_replay_finish(struct rf_session *session, const struct rf_here *here, enum rf_end how,
+                      int32_t code) {
+    static const char *const ways[] = {"was cut off", "finished", "aborted", "exited"};
+    const struct rf_event *event = rf_replay_peek(session);
+    if (event)
+        rf_diverge(session, here, event, NULL, "the program ends before the recording does");
+    if (session->replayer.free)
+        return;
+    const struct rf_ending *ending = rf_reader_ending(session->replayer.reader);
+    if (ending->how != how || ending->code != code)
+        rf_diverge(session, here, NULL, NULL, "the recorded run %s here (code %d), this one %s (%d)",
+                   ways[ending->how], ending->code, ways[how], code);
+}
+
+/* A seqlock of one writer: the command line reads again when it saw an odd or a changed version. */
+static void change_current(struct rf_progress *progress) {
+    __atomic_store_n(&progress->current_version, progress->current_version + 1, __ATOMIC_RELEASE);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, int32_t peer,
+                      int32_t tag) {
+    struct rf_progress *progress = replayer->progress;
+    const struct rf_address *where = rf_address_of(here->address);
+    change_current(progress);
+    if (progress->current.offset != where->offset || progress->state == RF_STATE_STARTING)
+        memcpy(progress->current.module, where->module.path, sizeof progress->current.module);
+    progress->current.offset = where->offset;
+    progress->current.peer = peer;
+    progress->current.tag = tag;
+    progress->current.detail[0] = 0;
+    strncpy(progress->current.function, here->name, sizeof progress->current.function - 1);
+    change_current(progress);
+    progress->state = RF_STATE_WAITING;
+}
+
+void rf_progress_detail(struct rf_replayer *replayer, const char *detail) {
+    struct rf_progress *progress = replayer->progress;
+    change_current(progress);
+    snprintf(progress->current.detail, sizeof progress->current.detail, "%s", detail);
+    change_current(progress);
+}

@@ -1,0 +1,72 @@
+/* The replaying side of a node: where in the recording it stands, what the next call must be, and
+   what to do when it is something else. */
+#ifndef RF_ENGINE_REPLAY_H
+#define RF_ENGINE_REPLAY_H
+
+#include "engine/progress.h"
+#include "trace/reader.h"
+
+struct rf_session;
+
+/* A call of the program, as the adapter sees it. */
+struct rf_here {
+    const char *name;  /* "MPI_Recv" */
+    uint32_t function; /* the adapter's number of it */
+    uintptr_t address; /* where it returns to */
+};
+
+struct rf_replayer {
+    struct rf_reader *reader;
+    struct rf_event event; /* the next event, valid if `ready` */
+    uint64_t used;         /* repetitions of it that were played */
+    bool ready;
+    bool free; /* past the end of a recording that was cut off: the program decides again */
+    struct rf_progress *progress;                 /* mapped, or a private one when nobody watches */
+    struct rf_event history[RF_PROGRESS_HISTORY]; /* a ring; lists are not kept */
+    uint32_t remembered;
+};
+
+/* Stops this rank, and with it the job. Set by the adapter; must not return. */
+typedef void rf_stop_function(int code);
+
+bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char *run, int rank,
+                    struct rf_error *error);
+
+/* The next event without taking it; NULL when the recording was cut off here (the rank is free from
+   now on). At the proper end of a recording there is no next event: that is a difference if a call
+   needs one. */
+const struct rf_event *rf_replay_peek(struct rf_session *session);
+void rf_replay_take(struct rf_replayer *replayer);
+
+#define RF_IS(kind) (1u << RF_##kind)
+
+/* The event that this call must produce: one of the kinds in the mask, from this function, site and
+   channel. Does not return on a difference; NULL when the rank is free. `detail` tells what the
+   program asks for and may be NULL. */
+const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
+                                        uint32_t kinds, uint32_t channel, const char *detail);
+
+/* Reports a difference and stops the job. `expected` may be NULL (nothing more was recorded). */
+_Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here,
+                          const struct rf_event *expected, const char *detail, const char *format,
+                          ...) __attribute__((format(printf, 5, 6)));
+
+/* At the program's end: everything recorded must have been played, and the recorded run must have
+   ended the same way. */
+void rf_replay_finish(struct rf_session *session, const struct rf_here *here, enum rf_end how,
+                      int32_t code);
+
+/* Shows where the rank stands while it may block, and that it got on. */
+void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, int32_t peer,
+                      int32_t tag);
+/* Adds to what is shown; for waits that last. */
+void rf_progress_detail(struct rf_replayer *replayer, const char *detail);
+static inline void rf_progress_go(struct rf_replayer *replayer) {
+    replayer->progress->calls++;
+    replayer->progress->state = RF_STATE_RUNNING;
+}
+
+/* "source 3, tag 7": what an event says, for people. */
+void rf_describe_event(const struct rf_event *event, char *text, size_t size);
+
+#endif

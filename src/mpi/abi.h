@@ -1,0 +1,47 @@
+/* What differs between the two MPI libraries, apart from their headers. */
+#ifndef RF_MPI_ABI_H
+#define RF_MPI_ABI_H
+
+#include <mpi.h>
+#include <stdint.h>
+#include <string.h>
+
+#if defined(OPEN_MPI)
+#    define RF_ABI_NAME "openmpi"
+#    define RF_ABI_VERSION_TEXT "Open MPI"
+#    define RF_ABI_LIBRARIES                                                                       \
+        { "libmpi.so.40" }
+/* Open MPI gives up the core while it waits, if mpirun knows that there are more ranks than cores.
+ */
+#    define RF_ABI_WAITS_SPIN 0
+#    define RF_IN_BOTH(...) __VA_ARGS__
+#    define RF_IN_OPENMPI(...) __VA_ARGS__
+#    define RF_IN_MPICH(...)
+#elif defined(MPICH_VERSION)
+#    define RF_ABI_NAME "mpich"
+#    define RF_ABI_VERSION_TEXT "MPICH"
+#    define RF_ABI_LIBRARIES                                                                       \
+        { "libmpich.so.12", "libmpi.so.12" }
+/* MPICH never gives up the core: with more ranks than cores, waiting takes the time of working. */
+#    define RF_ABI_WAITS_SPIN 1
+#    define RF_ABI_LARGE_COUNTS 1
+#    define RF_IN_BOTH(...) __VA_ARGS__
+#    define RF_IN_OPENMPI(...)
+#    define RF_IN_MPICH(...) __VA_ARGS__
+#else
+#    error "neither Open MPI nor MPICH"
+#endif
+
+/* Handles are pointers in one library and integers in the other. */
+static inline uint64_t rf_request_key(MPI_Request request) {
+    uint64_t key = 0;
+    memcpy(&key, &request, sizeof request);
+    return key;
+}
+static inline uint64_t rf_comm_key(MPI_Comm comm) {
+    uint64_t key = 0;
+    memcpy(&key, &comm, sizeof comm);
+    return key;
+}
+
+#endif

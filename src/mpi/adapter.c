@@ -1,0 +1,105 @@
+#include "mpi/adapter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+_Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
+struct rf_adapter rf_mpi;
+
+struct rf_scratch *rf_scratch(int count) {
+    static _Thread_local struct rf_scratch levels[2];
+    struct rf_scratch *scratch = &levels[rf_depth > 1];
+    if (count <= scratch->size)
+        return scratch;
+    int size = count < 256 ? 256 : count + count / 2;
+    free(scratch->requests);
+    free(scratch->statuses);
+    free(scratch->numbers);
+    scratch->requests = malloc((size_t)size * sizeof *scratch->requests);
+    scratch->statuses = malloc((size_t)size * sizeof *scratch->statuses);
+    scratch->numbers = malloc((size_t)size * sizeof *scratch->numbers);
+    if (!scratch->requests || !scratch->statuses || !scratch->numbers) {
+        fprintf(stderr, "refrain: out of memory for %d requests\n", count);
+        abort();
+    }
+    scratch->size = size;
+    return scratch;
+}
+
+void rf_note_unsupported(enum rf_function function, const char *name) {
+    if (rf_mpi.noted[function] || !rf_recording())
+        return;
+    rf_mpi.noted[function] = true;
+    rf_session_lock(&rf_the_session);
+    rf_recorder_unsupported(&rf_the_session.recorder, name);
+    rf_session_unlock(&rf_the_session);
+}
+
+bool rf_free(void) {
+    if (!rf_the_session.replayer.free)
+        return false;
+    rf_stand_ins_release();
+    return true;
+}
+
+const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, uint32_t channel,
+                                 const char *detail) {
+    const struct rf_event *event =
+        rf_free() ? NULL : rf_replay_expect(&rf_the_session, here, kinds, channel, detail);
+    if (!event)
+        rf_free();
+    return event;
+}
+
+static int32_t class_of(int code) {
+    int class = code;
+    rf_reals.Error_class(code, &class);
+    return class;
+}
+
+static void compare_outcome(const struct rf_here *here, int code) {
+    struct rf_session *session = &rf_the_session;
+    if (rf_free())
+        return;
+    const struct rf_event *event = rf_replay_peek(session);
+    bool recorded = false;
+    if (event && event->kind == RF_ERROR && event->second == (int32_t)session->calls) {
+        const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
+        recorded = site && strcmp(site->function, here->name) == 0;
+    }
+    if (!recorded && code == MPI_SUCCESS)
+        return;
+    int32_t class = code == MPI_SUCCESS ? MPI_SUCCESS : class_of(code);
+    if (!recorded) {
+        if (!session->replayer.free)
+            rf_diverge(session, here, event, NULL,
+                       "the call failed with error class %d, but not in the recording", class);
+    } else if (event->first != class) {
+        rf_diverge(session, here, event, NULL, "the call returned error class %d, recorded %d",
+                   class, event->first);
+    } else {
+        rf_replay_take(&session->replayer);
+    }
+}
+
+void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses) {
+    struct rf_session *session = &rf_the_session;
+    if (session->mode == RF_OFF)
+        return;
+    if (!rf_recording()) {
+        compare_outcome(here, code);
+        rf_progress_go(&session->replayer);
+        return;
+    }
+    int32_t class = class_of(code);
+    /* Where the call says so, the classes of the single requests belong to it. */
+    int length = class == MPI_ERR_IN_STATUS && statuses ? count : 0;
+    struct rf_scratch *scratch = rf_scratch(length);
+    for (int i = 0; i < length; i++)
+        scratch->numbers[i] = class_of(statuses[i].MPI_ERROR);
+    rf_session_lock(session);
+    if (session->recorder.on)
+        rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, 0), class,
+                         (int32_t)session->calls, scratch->numbers, (uint32_t)length);
+    rf_session_unlock(session);
+}

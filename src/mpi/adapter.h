@@ -1,0 +1,133 @@
+/* What the wrappers share: how a call enters and leaves Refrain, and the state of the adapter.
+
+   Every wrapper has the same shape:
+
+       RF_WRAPPER(int, Name, (parameters)) {
+           RF_ENTER(Name, (arguments));       passes through when off, or when MPI calls itself
+           ... rf_reals.Name(...) ...
+           return rf_leave(&here, outer, code);
+       }
+
+   MPI_Name and PMPI_Name are both defined: Fortran layers, C++ and Python reach the library by
+   either. While recording, nothing here takes a lock, calls the system or allocates. */
+#ifndef RF_MPI_ADAPTER_H
+#define RF_MPI_ADAPTER_H
+
+#include "engine/session.h"
+#include "mpi/channels.h"
+#include "mpi/pending.h"
+#include "mpi/real.h"
+#include "mpi/stand_ins.h"
+
+#define RF_EXPORT __attribute__((visibility("default")))
+
+#define RF_WRAPPER(result, name, parameters)                                                       \
+    RF_EXPORT result MPI_##name parameters;                                                        \
+    RF_EXPORT extern result PMPI_##name parameters __attribute__((alias("MPI_" #name)));           \
+    RF_EXPORT result MPI_##name parameters
+
+#define RF_HERE(name)                                                                              \
+    const struct rf_here here = {"MPI_" #name, RF_FN_##name,                                       \
+                                 (uintptr_t)__builtin_return_address(0)};                          \
+    const unsigned outer = rf_depth
+
+#define RF_ENTER(name, arguments)                                                                  \
+    RF_HERE(name);                                                                                 \
+    if (!rf_enter(&here))                                                                          \
+    return rf_real()->name arguments
+
+/* How deep this thread is inside the library. A call at depth > 0 is either the library calling
+   itself or a callback of the program; the return address tells which. */
+extern _Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
+
+struct rf_adapter {
+    int rank, size;
+    struct rf_channels channels;
+    struct rf_pending pending;     /* record: wildcard receives without a known match */
+    struct rf_stand_ins stand_ins; /* replay: handles of the program behind which is another */
+    MPI_Status *room;              /* record: the status of a blocking call, in the mapped log */
+    uint32_t *flight;              /* record: the packed word of the blocking call */
+    bool flight_used;              /* replay: the call that was cut off has been made */
+    bool cancels;                  /* the program has cancelled something */
+    bool generalized;              /* generalized requests exist: do not query them needlessly */
+    unsigned answers;              /* replay: failures answered without asking the library */
+    bool noted[RF_FUNCTIONS];      /* record: functions already noted as not recorded */
+};
+extern struct rf_adapter rf_mpi;
+
+/* Room for copies of the program's arrays; grown when a call brings more requests than any before.
+   Each thread has its own, and one more for calls made from a callback inside a call. */
+struct rf_scratch {
+    int size;
+    MPI_Request *requests;
+    MPI_Status *statuses;
+    int32_t *numbers;
+};
+struct rf_scratch *rf_scratch(int count);
+
+static inline bool rf_recording(void) {
+    return rf_the_session.mode == RF_RECORDING;
+}
+
+static inline bool rf_enter(const struct rf_here *here) {
+    if (__builtin_expect(rf_the_session.mode == RF_OFF, 0))
+        return false;
+    if (__builtin_expect(rf_depth != 0, 0) && rf_address_of(here->address)->internal)
+        return false;
+    rf_depth++;
+    return true;
+}
+
+/* Compares an error, or its absence, with the recording; or records it. */
+void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses);
+
+static inline int rf_leave(const struct rf_here *here, unsigned outer, int code) {
+    if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0))
+        rf_outcome(here, code, 0, NULL);
+    rf_depth = outer;
+    return code;
+}
+
+/* The same for calls that report on several requests. */
+static inline int rf_leave_all(const struct rf_here *here, unsigned outer, int code, int count,
+                               const MPI_Status *statuses) {
+    if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0))
+        rf_outcome(here, code, count, statuses);
+    rf_depth = outer;
+    return code;
+}
+
+/* Record: the outcome of this function is not kept; tell the user at the end. */
+void rf_note_unsupported(enum rf_function function, const char *name);
+
+/* Replay: true when the recording was cut off before this point. The first time, everything that
+   was held back is handed to the library. */
+bool rf_free(void);
+/* Replay: the event of this call, or NULL when the rank is free. */
+const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, uint32_t channel,
+                                 const char *detail);
+
+/* Record: appends an event that may repeat. */
+static inline void rf_record(const struct rf_here *here, enum rf_kind kind, uint32_t channel,
+                             int32_t first, int32_t second) {
+    struct rf_session *session = &rf_the_session;
+    rf_session_lock(session);
+    if (__builtin_expect(session->recorder.on, 1))
+        rf_recorder_fold(&session->recorder, rf_here_pack(session, here, kind, channel), first,
+                         second);
+    rf_session_unlock(session);
+}
+
+/* ---- waiting.c ---- */
+
+/* Replay: blocks until the request is complete, without completing it, and gives up the core. */
+void rf_await(MPI_Request request);
+/* Replay: called between two looks at something that has not happened yet. */
+struct rf_patience {
+    unsigned looks;
+};
+void rf_wait_a_little(struct rf_patience *patience);
+/* Replay: a failed test or probe is answered without the library; let it get on now and then. */
+void rf_answer_failure(void);
+
+#endif

@@ -1,0 +1,35 @@
+#include "mpi/channels.h"
+
+#define OTHERS (RF_MAX_CHANNELS - 1) /* shared by all communicators once the numbers are used up   \
+                                      */
+
+void rf_channels_open(struct rf_channels *channels) {
+    memset(channels, 0, sizeof *channels);
+    rf_channel_learn(channels, rf_comm_key(MPI_COMM_WORLD));
+    rf_channel_learn(channels, rf_comm_key(MPI_COMM_SELF));
+}
+
+uint32_t rf_channel_learn(struct rf_channels *channels, uint64_t key) {
+    uint32_t number = rf_handle_find(&channels->map, key);
+    if (number == RF_NOWHERE) {
+        number = 0;
+        while (number < OTHERS && channels->taken[number])
+            number++;
+        if (number == OTHERS || !rf_handle_add(&channels->map, key, number))
+            return OTHERS;
+        channels->taken[number] = 1;
+    }
+    channels->last_key = key;
+    channels->last = number;
+    return number;
+}
+
+void rf_channel_forget(struct rf_channels *channels, MPI_Comm comm) {
+    uint64_t key = rf_comm_key(comm);
+    uint32_t number = rf_handle_find(&channels->map, key);
+    if (number == RF_NOWHERE)
+        return;
+    rf_handle_remove(&channels->map, key);
+    channels->taken[number] = 0;
+    channels->last_key = 0;
+}

@@ -1,0 +1,209 @@
+/* From MPI_Init to the end: opens and closes the session of this process. */
+#include <pthread.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi/adapter.h"
+
+static pid_t owner;
+
+static void stop_job(int code) {
+    rf_reals.Abort(MPI_COMM_WORLD, code);
+}
+
+static void complain(const char *what, const struct rf_error *error) {
+    fprintf(stderr, "refrain: rank %d: %s: %s\n", rf_mpi.rank, what, error->text);
+    if (error->hint[0])
+        fprintf(stderr, "hint: %s\n", error->hint);
+}
+
+/* A child made by fork is not the recorded process. */
+static void forget_in_child(void) {
+    struct rf_session *session = &rf_the_session;
+    if (session->mode == RF_RECORDING)
+        rf_recorder_abandon(&session->recorder);
+    session->mode = RF_OFF;
+}
+
+static void end_at_exit(int status, void *unused) {
+    (void)unused;
+    struct rf_session *session = &rf_the_session;
+    if (session->mode == RF_OFF || getpid() != owner)
+        return;
+    /* An exit from inside a call is the library giving up: that is a crash, and what the call has
+       left in the log is to be kept. */
+    if (session->mode == RF_RECORDING && rf_depth == 0)
+        rf_recorder_close(&session->recorder, RF_END_EXIT, status);
+    if (session->mode == RF_REPLAYING) {
+        static const struct rf_here here = {.name = "exit"};
+        if (rf_depth == 0)
+            rf_replay_finish(session, &here, RF_END_EXIT, status);
+        session->replayer.progress->state = RF_STATE_FINISHED;
+    }
+    session->mode = RF_OFF;
+}
+
+static void describe_node(struct rf_node *node) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    node->rank = rf_mpi.rank;
+    node->size = rf_mpi.size;
+    node->pid = (int32_t)getpid();
+    node->started_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    gethostname(node->host, sizeof node->host - 1);
+    snprintf(node->adapter, sizeof node->adapter, "%s", RF_ABI_NAME);
+    snprintf(node->scheme, sizeof node->scheme, "%s", "order");
+    char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    rf_reals.Get_library_version(version, &length);
+    version[strcspn(version, "\n")] = 0;
+    snprintf(node->library, sizeof node->library, "%.*s", (int)sizeof node->library - 1, version);
+    int level = MPI_THREAD_SINGLE;
+    rf_reals.Query_thread(&level);
+    node->thread_level = level == MPI_THREAD_FUNNELED     ? 1
+                         : level == MPI_THREAD_SERIALIZED ? 2
+                         : level == MPI_THREAD_MULTIPLE   ? 3
+                                                          : 0;
+}
+
+static bool open_recording(struct rf_session *session, const struct rf_node *node,
+                           const char *trace) {
+    struct rf_error error = {0};
+    if (!rf_recorder_open(&session->recorder, trace, node, &error)) {
+        complain("this rank is not recorded", &error);
+        return false;
+    }
+    rf_mpi.flight = rf_recorder_flight_word(&session->recorder);
+    rf_mpi.room =
+        rf_recorder_flight_room(&session->recorder, offsetof(MPI_Status, MPI_SOURCE),
+                                offsetof(MPI_Status, MPI_TAG), (uint32_t)sizeof(MPI_Status));
+    rf_pending_open(&rf_mpi.pending);
+    return true;
+}
+
+static bool open_replay(struct rf_session *session, const struct rf_node *node,
+                        const struct rf_here *here, const char *trace) {
+    struct rf_error error = {0};
+    bool opened =
+        rf_replay_open(&session->replayer, trace, getenv("REFRAIN_RUN"), node->rank, &error);
+    session->mode = RF_REPLAYING;
+    session->replayer.progress->size = node->size;
+    if (!opened)
+        rf_diverge(session, here, NULL, NULL, "%s", error.text);
+    const struct rf_node *recorded = rf_reader_node(session->replayer.reader);
+    if (recorded->size != node->size)
+        rf_diverge(session, here, NULL, NULL, "the program runs with %d ranks, recorded were %d",
+                   node->size, recorded->size);
+    if (strcmp(recorded->adapter, RF_ABI_NAME) != 0)
+        rf_diverge(session, here, NULL, NULL,
+                   "the trace was recorded with %s, this is " RF_ABI_NAME, recorded->adapter);
+    return true;
+}
+
+static void open_session(const struct rf_here *here) {
+    struct rf_session *session = &rf_the_session;
+    const char *mode = getenv("REFRAIN_MODE");
+    const char *trace = getenv("REFRAIN_TRACE");
+    if (session->mode != RF_OFF || owner || !mode || !trace)
+        return;
+    bool record = strcmp(mode, "record") == 0;
+    if (!record && strcmp(mode, "replay") != 0)
+        return;
+    rf_reals.Comm_rank(MPI_COMM_WORLD, &rf_mpi.rank);
+    rf_reals.Comm_size(MPI_COMM_WORLD, &rf_mpi.size);
+    MPI_Comm parent = MPI_COMM_NULL;
+    rf_reals.Comm_get_parent(&parent);
+    if (parent != MPI_COMM_NULL)
+        return; /* a spawned world has ranks of its own; its parents are told it is not recorded */
+    struct rf_node node = {0};
+    describe_node(&node);
+    owner = getpid();
+    session->stop = stop_job;
+    session->concurrent = node.thread_level == 3;
+    session->next_check = 1;
+    rf_channels_open(&rf_mpi.channels);
+    pthread_atfork(NULL, NULL, forget_in_child);
+    on_exit(end_at_exit, NULL);
+    if (record) {
+        if (open_recording(session, &node, trace))
+            session->mode = RF_RECORDING;
+    } else {
+        open_replay(session, &node, here, trace);
+    }
+}
+
+RF_WRAPPER(int, Init, (int *argc, char ***argv)) {
+    RF_HERE(Init);
+    const struct rf_real *real = rf_real();
+    rf_depth++;
+    int code = real->Init(argc, argv);
+    if (code == MPI_SUCCESS && outer == 0)
+        open_session(&here);
+    rf_depth = outer;
+    return code;
+}
+
+/* The level asked for is passed on unchanged: another one may change how the library works. */
+RF_WRAPPER(int, Init_thread, (int *argc, char ***argv, int required, int *provided)) {
+    RF_HERE(Init_thread);
+    const struct rf_real *real = rf_real();
+    rf_depth++;
+    int code = real->Init_thread(argc, argv, required, provided);
+    if (code == MPI_SUCCESS && outer == 0)
+        open_session(&here);
+    rf_depth = outer;
+    return code;
+}
+
+RF_WRAPPER(int, Finalize, (void)) {
+    RF_ENTER(Finalize, ());
+    struct rf_session *session = &rf_the_session;
+    session->next_check = 0; /* the last word: the signature of the whole run */
+    rf_sign(session, &here, RF_NO_PEER, RF_NO_PEER, 0);
+    bool replaying = session->mode == RF_REPLAYING;
+    if (replaying) {
+        if (!rf_free())
+            rf_replay_finish(session, &here, RF_END_FINALIZE, 0);
+        rf_stand_ins_close();
+        rf_progress_wait(&session->replayer, &here, RF_NO_PEER, RF_NO_PEER);
+    } else {
+        rf_pending_sweep(RF_NOWHERE);
+        rf_recorder_close(&session->recorder, RF_END_FINALIZE, 0);
+    }
+    session->mode = RF_OFF;
+    int code = rf_reals.Finalize();
+    if (replaying)
+        session->replayer.progress->state = RF_STATE_FINISHED;
+    rf_depth = outer;
+    return code;
+}
+
+RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
+    RF_ENTER(Abort, (comm, errorcode));
+    struct rf_session *session = &rf_the_session;
+    if (rf_recording()) {
+        rf_pending_sweep(RF_NOWHERE);
+        rf_recorder_close(&session->recorder, RF_END_ABORT, errorcode);
+    } else {
+        rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
+        session->replayer.progress->state = RF_STATE_FINISHED;
+    }
+    session->mode = RF_OFF;
+    int code = rf_reals.Abort(comm, errorcode);
+    rf_depth = outer;
+    return code;
+}
+
+#ifdef RF_ABI_LARGE_COUNTS
+/* Sessions come without MPI_COMM_WORLD; what happens in them alone is not recorded. */
+RF_WRAPPER(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)) {
+    RF_ENTER(Session_init, (info, errhandler, session));
+    rf_note_unsupported(RF_FN_Session_init, here.name);
+    int code = rf_reals.Session_init(info, errhandler, session);
+    rf_depth = outer;
+    return code;
+}
+#endif

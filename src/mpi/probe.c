@@ -1,0 +1,120 @@
+/* Probes: those that wait, those that ask, and those that take the message out of the queue. */
+#include "mpi/receive.h"
+
+RF_WRAPPER(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status)) {
+    RF_ENTER(Probe, (source, tag, comm, status));
+    rf_sign(&rf_the_session, &here, source, tag, 0);
+    struct rf_blocking call = {RF_FOUND, comm, source, tag, status, status, false};
+    rf_blocking_begin(&here, &call);
+    if (!rf_recording() && RF_ABI_WAITS_SPIN && source != MPI_PROC_NULL) {
+        struct rf_patience patience = {0};
+        int flag = 0;
+        while (rf_reals.Iprobe(call.source, call.tag, comm, &flag, MPI_STATUS_IGNORE) ==
+                   MPI_SUCCESS &&
+               !flag)
+            rf_wait_a_little(&patience);
+    }
+    int code = rf_reals.Probe(call.source, call.tag, comm, call.status);
+    rf_blocking_end(&here, &call, code);
+    return rf_leave(&here, outer, code);
+}
+
+RF_WRAPPER(int, Mprobe,
+           (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)) {
+    RF_ENTER(Mprobe, (source, tag, comm, message, status));
+    rf_sign(&rf_the_session, &here, source, tag, 0);
+    struct rf_blocking call = {RF_RECV, comm, source, tag, status, status, false};
+    rf_blocking_begin(&here, &call);
+    int code = rf_reals.Mprobe(call.source, call.tag, comm, message, call.status);
+    rf_blocking_end(&here, &call, code);
+    return rf_leave(&here, outer, code);
+}
+
+/* Whether a message is there is decided outside even if its source and tag are named, so every
+   answer is an event. Recording looks at a status of its own if the caller has none. */
+static void record_answer(const struct rf_here *here, MPI_Comm comm, int code, int flag,
+                          const MPI_Status *status) {
+    if (code != MPI_SUCCESS)
+        return;
+    uint32_t channel = rf_channel_of(&rf_mpi.channels, comm);
+    if (flag)
+        rf_record(here, RF_FOUND, channel, status->MPI_SOURCE, status->MPI_TAG);
+    else
+        rf_record(here, RF_NONE, channel, 0, 0);
+}
+
+enum answer { ANSWER_FREE, ANSWER_NO, ANSWER_YES };
+
+/* Replay: the recorded answer; for a yes, source and tag become those of the message. */
+static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, int *source,
+                                   int *tag) {
+    const struct rf_event *event =
+        rf_expect(here, RF_IS(NONE) | RF_IS(FOUND), rf_channel_of(&rf_mpi.channels, comm), NULL);
+    if (!event)
+        return ANSWER_FREE;
+    if (event->kind == RF_NONE) {
+        rf_replay_take(&rf_the_session.replayer);
+        rf_answer_failure();
+        return ANSWER_NO;
+    }
+    if ((*source != MPI_ANY_SOURCE && *source != event->first) ||
+        (*tag != MPI_ANY_TAG && *tag != event->second))
+        rf_diverge(&rf_the_session, here, event, NULL,
+                   "the program looks for source %d, tag %d: not the recorded message", *source,
+                   *tag);
+    *source = event->first;
+    *tag = event->second;
+    rf_replay_take(&rf_the_session.replayer);
+    rf_progress_wait(&rf_the_session.replayer, here, *source, *tag);
+    return ANSWER_YES;
+}
+
+RF_WRAPPER(int, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)) {
+    RF_ENTER(Iprobe, (source, tag, comm, flag, status));
+    int code = MPI_SUCCESS;
+    if (source == MPI_PROC_NULL) {
+        code = rf_reals.Iprobe(source, tag, comm, flag, status);
+    } else if (rf_recording()) {
+        MPI_Status own;
+        MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;
+        code = rf_reals.Iprobe(source, tag, comm, flag, seen);
+        record_answer(&here, comm, code, *flag, seen);
+    } else {
+        enum answer answer = recorded_answer(&here, comm, &source, &tag);
+        struct rf_patience patience = {0};
+        *flag = 0;
+        while (answer != ANSWER_NO) {
+            code = rf_reals.Iprobe(source, tag, comm, flag, status);
+            if (answer == ANSWER_FREE || code != MPI_SUCCESS || *flag)
+                break;
+            rf_wait_a_little(&patience);
+        }
+    }
+    return rf_leave(&here, outer, code);
+}
+
+RF_WRAPPER(int, Improbe,
+           (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
+            MPI_Status *status)) {
+    RF_ENTER(Improbe, (source, tag, comm, flag, message, status));
+    int code = MPI_SUCCESS;
+    if (source == MPI_PROC_NULL) {
+        code = rf_reals.Improbe(source, tag, comm, flag, message, status);
+    } else if (rf_recording()) {
+        MPI_Status own;
+        MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;
+        code = rf_reals.Improbe(source, tag, comm, flag, message, seen);
+        record_answer(&here, comm, code, *flag, seen);
+    } else {
+        enum answer answer = recorded_answer(&here, comm, &source, &tag);
+        struct rf_patience patience = {0};
+        *flag = 0;
+        while (answer != ANSWER_NO) {
+            code = rf_reals.Improbe(source, tag, comm, flag, message, status);
+            if (answer == ANSWER_FREE || code != MPI_SUCCESS || *flag)
+                break;
+            rf_wait_a_little(&patience);
+        }
+    }
+    return rf_leave(&here, outer, code);
+}

@@ -1,0 +1,35 @@
+/* The functions of the MPI library underneath. */
+#ifndef RF_MPI_REAL_H
+#define RF_MPI_REAL_H
+
+#include "mpi/abi.h"
+
+struct rf_real {
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row)                      \
+    RF_IN_##library(__typeof__(MPI_##name) *name;)
+#include "mpi/functions.def"
+#undef RF_FUNCTION
+};
+
+/* Numbers of the functions, in the order of the table. */
+enum rf_function {
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row)                      \
+    RF_IN_##library(RF_FN_##name, )
+#include "mpi/functions.def"
+#undef RF_FUNCTION
+    RF_FUNCTIONS
+};
+
+extern struct rf_real rf_reals;
+extern int rf_reals_ready;
+
+void rf_reals_find(void);
+
+/* The program may load MPI late (Python does), so the functions are looked up at the first call. */
+static inline const struct rf_real *rf_real(void) {
+    if (__builtin_expect(!rf_reals_ready, 0))
+        rf_reals_find();
+    return &rf_reals;
+}
+
+#endif

@@ -1,0 +1,271 @@
+/* Receives: blocking, nonblocking, and combined with a send. */
+#include "mpi/receive.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+/* ---- naming the message ---- */
+
+static void describe(char *text, size_t size, int source, int tag) {
+    char from[32] = "any source";
+    char with[32] = "any tag";
+    if (source != MPI_ANY_SOURCE)
+        snprintf(from, sizeof from, "source %d", source);
+    if (tag != MPI_ANY_TAG)
+        snprintf(with, sizeof with, "tag %d", tag);
+    snprintf(text, size, "%s, %s", from, with);
+}
+
+/* The recorded message must be one that the program asks for. */
+static void name(const struct rf_here *here, const struct rf_event *event, const char *detail,
+                 int *source, int *tag) {
+    if ((*source != MPI_ANY_SOURCE && *source != event->first) ||
+        (*tag != MPI_ANY_TAG && *tag != event->second))
+        rf_diverge(&rf_the_session, here, event, detail,
+                   "the program asks for another message than it got in the recording");
+    *source = event->first;
+    *tag = event->second;
+}
+
+/* A receive that was posted earlier, whose match nobody saw before the recording was cut off, could
+   take this message too. It was posted first, so it must have taken one that came before, and that
+   one is still there: asking for this message might deliver that one. Nothing that follows could be
+   trusted, so this is where the recording ends. */
+static bool end_of_trust(MPI_Comm comm, int source, int tag) {
+    if (!rf_stand_ins_in_the_way(comm, source, tag))
+        return false;
+    struct rf_replayer *replayer = &rf_the_session.replayer;
+    snprintf(replayer->progress->reason, sizeof replayer->progress->reason,
+             "the recording was cut off while an earlier receive was taking a message; "
+             "which one is not known");
+    replayer->ready = false;
+    replayer->free = true;
+    replayer->progress->free = 1;
+    return rf_free();
+}
+
+enum rf_naming rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
+    char detail[80];
+    describe(detail, sizeof detail, *source, *tag);
+    const struct rf_event *event =
+        rf_expect(here, RF_IS(POST), rf_channel_of(&rf_mpi.channels, comm), detail);
+    if (!event)
+        return RF_NAME_FREE;
+    enum rf_naming naming = RF_NAME_HELD;
+    if (event->first != RF_UNKNOWN) {
+        if (end_of_trust(comm, event->first, event->second))
+            return RF_NAME_FREE;
+        name(here, event, detail, source, tag);
+        naming = RF_NAME_KNOWN;
+    }
+    rf_replay_take(&rf_the_session.replayer);
+    return naming;
+}
+
+/* ---- blocking calls ---- */
+
+/* The call in which the recorded process died may have got its message already. */
+static void name_last(const struct rf_here *here, struct rf_blocking *call) {
+    const struct rf_reader *reader = rf_the_session.replayer.reader;
+    const struct rf_in_flight *last = &rf_reader_ending(reader)->in_flight;
+    if (rf_mpi.flight_used || !last->active || !last->matched)
+        return;
+    rf_mpi.flight_used = true;
+    const struct rf_site *site = rf_reader_site(reader, rf_packed_site(last->what));
+    if (!site || strcmp(site->function, here->name) != 0)
+        return;
+    call->source = last->source;
+    call->tag = last->tag;
+}
+
+static void replay_begin(const struct rf_here *here, struct rf_blocking *call) {
+    if (call->wild) {
+        char detail[80];
+        describe(detail, sizeof detail, call->source, call->tag);
+        const struct rf_event *event =
+            rf_expect(here, 1u << call->kind, rf_channel_of(&rf_mpi.channels, call->comm), detail);
+        if (!event) {
+            name_last(here, call);
+        } else if (!end_of_trust(call->comm, event->first, event->second)) {
+            name(here, event, detail, &call->source, &call->tag);
+            rf_replay_take(&rf_the_session.replayer);
+        }
+    }
+    rf_progress_wait(&rf_the_session.replayer, here, call->source, call->tag);
+}
+
+void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *call) {
+    call->wild = rf_is_wild(call->source, call->tag);
+    call->status = call->caller;
+    if (!rf_recording()) {
+        replay_begin(here, call);
+        return;
+    }
+    if (!call->wild || rf_the_session.concurrent)
+        return;
+    /* The library writes its answer into the log itself: it is there even if this call ends the
+       program, as a truncated message does with the default error handler. */
+    call->status = rf_mpi.room;
+    if (call->caller != MPI_STATUS_IGNORE)
+        *rf_mpi.room = *call->caller;
+    rf_mpi.room->MPI_SOURCE = RF_UNKNOWN;
+    rf_mpi.room->MPI_TAG = RF_UNKNOWN;
+    uint32_t channel = rf_channel_of(&rf_mpi.channels, call->comm);
+    __atomic_store_n(rf_mpi.flight, rf_here_pack(&rf_the_session, here, call->kind, channel),
+                     __ATOMIC_RELEASE);
+}
+
+void rf_blocking_end(const struct rf_here *here, struct rf_blocking *call, int code) {
+    if (!call->wild || !rf_recording())
+        return;
+    const MPI_Status *status = call->status;
+    if (status->MPI_SOURCE >= 0 && (code == MPI_SUCCESS || status->MPI_SOURCE != RF_UNKNOWN))
+        rf_record(here, call->kind, rf_channel_of(&rf_mpi.channels, call->comm), status->MPI_SOURCE,
+                  status->MPI_TAG);
+    if (rf_the_session.concurrent)
+        return;
+    __atomic_store_n(rf_mpi.flight, 0, __ATOMIC_RELEASE);
+    if (call->caller != MPI_STATUS_IGNORE)
+        *call->caller = *rf_mpi.room;
+}
+
+/* A library that never gives up the core would keep it from the very rank that has to send. */
+static int receive_patiently(const struct rf_blocking *call, const struct rf_receive *receive) {
+    MPI_Request request;
+    int code = rf_receive_post(receive, call->source, call->tag, &request);
+    if (code != MPI_SUCCESS)
+        return code;
+    rf_await(request);
+    return rf_reals.Wait(&request, call->status);
+}
+
+/* A recorded error must come from the same function, for the sake of the error handler. */
+static bool waits_patiently(const struct rf_blocking *call) {
+    if (!RF_ABI_WAITS_SPIN || rf_recording() || call->source == MPI_PROC_NULL)
+        return false;
+    const struct rf_event *event =
+        rf_the_session.replayer.free ? NULL : rf_replay_peek(&rf_the_session);
+    return event && event->kind != RF_ERROR;
+}
+
+#define RF_DEFINE_RECEIVES(suffix, count_type)                                                     \
+    RF_WRAPPER(int, Recv##suffix,                                                                  \
+               (void *buf, count_type count, MPI_Datatype datatype, int source, int tag,           \
+                MPI_Comm comm, MPI_Status *status)) {                                              \
+        RF_ENTER(Recv##suffix, (buf, count, datatype, source, tag, comm, status));                 \
+        rf_sign(&rf_the_session, &here, source, tag, count);                                       \
+        struct rf_blocking call = {RF_RECV, comm, source, tag, status, status, false};             \
+        rf_blocking_begin(&here, &call);                                                           \
+        int code;                                                                                  \
+        if (waits_patiently(&call))                                                                \
+            code = receive_patiently(                                                              \
+                &call, &(struct rf_receive){buf, count, datatype, source, tag, comm});             \
+        else                                                                                       \
+            code = rf_reals.Recv##suffix(buf, count, datatype, call.source, call.tag, comm,        \
+                                         call.status);                                             \
+        rf_blocking_end(&here, &call, code);                                                       \
+        return rf_leave(&here, outer, code);                                                       \
+    }                                                                                              \
+                                                                                                   \
+    RF_WRAPPER(int, Sendrecv##suffix,                                                              \
+               (const void *sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest,        \
+                int sendtag, void *recvbuf, count_type recvcount, MPI_Datatype recvtype,           \
+                int source, int recvtag, MPI_Comm comm, MPI_Status *status)) {                     \
+        RF_ENTER(Sendrecv##suffix, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,          \
+                                    recvcount, recvtype, source, recvtag, comm, status));          \
+        rf_sign(&rf_the_session, &here, dest, sendtag, sendcount);                                 \
+        struct rf_blocking call = {RF_RECV, comm, source, recvtag, status, status, false};         \
+        rf_blocking_begin(&here, &call);                                                           \
+        int code = rf_reals.Sendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, \
+                                             recvcount, recvtype, call.source, call.tag, comm,     \
+                                             call.status);                                         \
+        rf_blocking_end(&here, &call, code);                                                       \
+        return rf_leave(&here, outer, code);                                                       \
+    }                                                                                              \
+                                                                                                   \
+    RF_WRAPPER(int, Sendrecv_replace##suffix,                                                      \
+               (void *buf, count_type count, MPI_Datatype datatype, int dest, int sendtag,         \
+                int source, int recvtag, MPI_Comm comm, MPI_Status *status)) {                     \
+        RF_ENTER(Sendrecv_replace##suffix,                                                         \
+                 (buf, count, datatype, dest, sendtag, source, recvtag, comm, status));            \
+        rf_sign(&rf_the_session, &here, dest, sendtag, count);                                     \
+        struct rf_blocking call = {RF_RECV, comm, source, recvtag, status, status, false};         \
+        rf_blocking_begin(&here, &call);                                                           \
+        int code = rf_reals.Sendrecv_replace##suffix(buf, count, datatype, dest, sendtag,          \
+                                                     call.source, call.tag, comm, call.status);    \
+        rf_blocking_end(&here, &call, code);                                                       \
+        return rf_leave(&here, outer, code);                                                       \
+    }                                                                                              \
+                                                                                                   \
+    RF_WRAPPER(int, Irecv##suffix,                                                                 \
+               (void *buf, count_type count, MPI_Datatype datatype, int source, int tag,           \
+                MPI_Comm comm, MPI_Request *request)) {                                            \
+        RF_ENTER(Irecv##suffix, (buf, count, datatype, source, tag, comm, request));               \
+        rf_sign(&rf_the_session, &here, source, tag, count);                                       \
+        bool wild = rf_is_wild(source, tag);                                                       \
+        if (wild && !rf_recording() && rf_name_post(&here, comm, &source, &tag) == RF_NAME_HELD)   \
+            return rf_leave(                                                                       \
+                &here, outer,                                                                      \
+                rf_stand_in_park(&(struct rf_receive){buf, count, datatype, source, tag, comm},    \
+                                 request));                                                        \
+        int code = rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request);       \
+        if (wild && rf_recording() && code == MPI_SUCCESS)                                         \
+            rf_pending_post(&here, *request, comm);                                                \
+        return rf_leave(&here, outer, code);                                                       \
+    }
+
+RF_DEFINE_RECEIVES(, int)
+
+#ifdef RF_ABI_LARGE_COUNTS
+RF_DEFINE_RECEIVES(_c, MPI_Count)
+
+/* One request hides a send and a receive. If the match of the receive is not known, it cannot be
+   parked: the send must go out. Then nothing after it can be trusted. */
+static void name_both(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
+    if (rf_name_post(here, comm, source, tag) == RF_NAME_HELD) {
+        struct rf_replayer *replayer = &rf_the_session.replayer;
+        replayer->ready = false;
+        replayer->free = true;
+        replayer->progress->free = 1;
+        rf_free();
+    }
+}
+
+#    define RF_DEFINE_ISENDRECV(suffix, count_type)                                                \
+        RF_WRAPPER(int, Isendrecv##suffix,                                                         \
+                   (const void *sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest,    \
+                    int sendtag, void *recvbuf, count_type recvcount, MPI_Datatype recvtype,       \
+                    int source, int recvtag, MPI_Comm comm, MPI_Request *request)) {               \
+            RF_ENTER(Isendrecv##suffix, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,     \
+                                         recvcount, recvtype, source, recvtag, comm, request));    \
+            rf_sign(&rf_the_session, &here, dest, sendtag, sendcount);                             \
+            bool wild = rf_is_wild(source, recvtag);                                               \
+            if (wild && !rf_recording())                                                           \
+                name_both(&here, comm, &source, &recvtag);                                         \
+            int code =                                                                             \
+                rf_reals.Isendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,   \
+                                           recvcount, recvtype, source, recvtag, comm, request);   \
+            if (wild && rf_recording() && code == MPI_SUCCESS)                                     \
+                rf_pending_post(&here, *request, comm);                                            \
+            return rf_leave(&here, outer, code);                                                   \
+        }                                                                                          \
+                                                                                                   \
+        RF_WRAPPER(int, Isendrecv_replace##suffix,                                                 \
+                   (void *buf, count_type count, MPI_Datatype datatype, int dest, int sendtag,     \
+                    int source, int recvtag, MPI_Comm comm, MPI_Request *request)) {               \
+            RF_ENTER(Isendrecv_replace##suffix,                                                    \
+                     (buf, count, datatype, dest, sendtag, source, recvtag, comm, request));       \
+            rf_sign(&rf_the_session, &here, dest, sendtag, count);                                 \
+            bool wild = rf_is_wild(source, recvtag);                                               \
+            if (wild && !rf_recording())                                                           \
+                name_both(&here, comm, &source, &recvtag);                                         \
+            int code = rf_reals.Isendrecv_replace##suffix(buf, count, datatype, dest, sendtag,     \
+                                                          source, recvtag, comm, request);         \
+            if (wild && rf_recording() && code == MPI_SUCCESS)                                     \
+                rf_pending_post(&here, *request, comm);                                            \
+            return rf_leave(&here, outer, code);                                                   \
+        }
+
+RF_DEFINE_ISENDRECV(, int)
+RF_DEFINE_ISENDRECV(_c, MPI_Count)
+#endif

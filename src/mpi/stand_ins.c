@@ -1,0 +1,180 @@
+#include "mpi/stand_ins.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include "mpi/adapter.h"
+
+int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_Request *request) {
+#ifdef RF_ABI_LARGE_COUNTS
+    if (receive->count > INT_MAX)
+        return rf_reals.Irecv_c(receive->buffer, receive->count, receive->type, source, tag,
+                                receive->comm, request);
+#endif
+    return rf_reals.Irecv(receive->buffer, (int)receive->count, receive->type, source, tag,
+                          receive->comm, request);
+}
+
+static int park(const struct rf_receive *receive, MPI_Request *request) {
+    struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    if (!stand_ins->has_parking) {
+        int code = rf_reals.Comm_dup(MPI_COMM_SELF, &stand_ins->parking);
+        if (code != MPI_SUCCESS)
+            return code;
+        stand_ins->has_parking = true;
+    }
+    return rf_reals.Irecv(receive->buffer, 0, MPI_BYTE, 0, 0, stand_ins->parking, request);
+}
+
+/* The program may free its datatype at once; a type made of it keeps it alive. */
+static MPI_Datatype keep_type(MPI_Datatype type) {
+    MPI_Datatype kept = type;
+    if (rf_reals.Type_contiguous(1, type, &kept) == MPI_SUCCESS)
+        rf_reals.Type_commit(&kept);
+    return kept;
+}
+
+static struct rf_stand_in *add(const struct rf_receive *receive, MPI_Request handle) {
+    struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    uint32_t place = 0;
+    while (place < stand_ins->size && stand_ins->entries[place])
+        place++;
+    if (place == stand_ins->size) {
+        uint32_t size = stand_ins->size ? stand_ins->size * 2 : 16;
+        struct rf_stand_in **entries =
+            realloc(stand_ins->entries, size * sizeof *stand_ins->entries);
+        if (!entries)
+            return NULL;
+        memset(entries + stand_ins->size, 0, (size - stand_ins->size) * sizeof *entries);
+        stand_ins->entries = entries;
+        stand_ins->size = size;
+    }
+    struct rf_stand_in *stand_in = calloc(1, sizeof *stand_in);
+    if (!stand_in || !rf_handle_add(&stand_ins->map, rf_request_key(handle), place)) {
+        free(stand_in);
+        return NULL;
+    }
+    stand_ins->entries[place] = stand_in;
+    stand_in->handle = handle;
+    stand_in->inner = MPI_REQUEST_NULL;
+    stand_in->receive = *receive;
+    stand_in->receive.type = keep_type(receive->type);
+    return stand_in;
+}
+
+static void set_held(struct rf_stand_in *stand_in, bool held) {
+    rf_mpi.stand_ins.held += (uint32_t)held - (uint32_t)stand_in->held;
+    stand_in->held = held;
+}
+
+int rf_stand_in_park(const struct rf_receive *receive, MPI_Request *request) {
+    int code = park(receive, request);
+    if (code != MPI_SUCCESS)
+        return code;
+    struct rf_stand_in *stand_in = add(receive, *request);
+    if (!stand_in)
+        return MPI_ERR_NO_MEM;
+    stand_in->inner = *request;
+    stand_in->order = rf_mpi.stand_ins.started++;
+    set_held(stand_in, true);
+    return MPI_SUCCESS;
+}
+
+int rf_stand_in_persistent(const struct rf_receive *receive, MPI_Request *request) {
+    struct rf_stand_in *stand_in = add(receive, *request);
+    if (!stand_in)
+        return MPI_ERR_NO_MEM;
+    stand_in->persistent = true;
+    return MPI_SUCCESS;
+}
+
+struct rf_stand_in *rf_stand_in_find(MPI_Request request) {
+    uint32_t place = rf_handle_find(&rf_mpi.stand_ins.map, rf_request_key(request));
+    return place == RF_NOWHERE ? NULL : rf_mpi.stand_ins.entries[place];
+}
+
+int rf_stand_in_start(struct rf_stand_in *stand_in, bool known, int source, int tag) {
+    stand_in->order = rf_mpi.stand_ins.started++;
+    set_held(stand_in, !known);
+    return known ? rf_receive_post(&stand_in->receive, source, tag, &stand_in->inner)
+                 : park(&stand_in->receive, &stand_in->inner);
+}
+
+MPI_Request rf_stand_in_inner(MPI_Request request) {
+    const struct rf_stand_in *stand_in = rf_stand_in_find(request);
+    return stand_in && stand_in->inner != MPI_REQUEST_NULL ? stand_in->inner : request;
+}
+
+void rf_stand_in_forget(struct rf_stand_in *stand_in) {
+    struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    uint64_t key = rf_request_key(stand_in->handle);
+    uint32_t place = rf_handle_find(&stand_ins->map, key);
+    set_held(stand_in, false);
+    rf_handle_remove(&stand_ins->map, key);
+    stand_ins->entries[place] = NULL;
+    rf_reals.Type_free(&stand_in->receive.type);
+    free(stand_in);
+}
+
+void rf_stand_in_update(MPI_Request *request, MPI_Request inner) {
+    struct rf_stand_in *stand_in = rf_stand_in_find(*request);
+    if (!stand_in || stand_in->inner == MPI_REQUEST_NULL) {
+        *request = inner;
+        return;
+    }
+    stand_in->inner = inner;
+    if (inner != MPI_REQUEST_NULL)
+        return;
+    set_held(stand_in, false);
+    if (stand_in->persistent)
+        return;
+    if (stand_in->order == UINT64_MAX) { /* it was released: the parked request is still there */
+        rf_reals.Cancel(request);
+        rf_reals.Request_free(request);
+    }
+    rf_stand_in_forget(stand_in);
+    *request = MPI_REQUEST_NULL;
+}
+
+bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag) {
+    const struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    for (uint32_t i = 0; stand_ins->held && i < stand_ins->size; i++) {
+        const struct rf_stand_in *stand_in = stand_ins->entries[i];
+        if (!stand_in || !stand_in->held || stand_in->receive.comm != comm)
+            continue;
+        const struct rf_receive *receive = &stand_in->receive;
+        if ((receive->source == MPI_ANY_SOURCE || receive->source == source) &&
+            (receive->tag == MPI_ANY_TAG || receive->tag == tag))
+            return true;
+    }
+    return false;
+}
+
+void rf_stand_ins_release(void) {
+    struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    while (stand_ins->held) {
+        struct rf_stand_in *first = NULL;
+        for (uint32_t i = 0; i < stand_ins->size; i++) {
+            struct rf_stand_in *stand_in = stand_ins->entries[i];
+            if (stand_in && stand_in->held && (!first || stand_in->order < first->order))
+                first = stand_in;
+        }
+        if (!first)
+            return;
+        set_held(first, false);
+        if (first->persistent) {
+            rf_reals.Cancel(&first->inner);
+            rf_reals.Request_free(&first->inner);
+        } else {
+            first->order = UINT64_MAX;
+        }
+        rf_receive_post(&first->receive, first->receive.source, first->receive.tag, &first->inner);
+    }
+}
+
+void rf_stand_ins_close(void) {
+    struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    if (stand_ins->has_parking)
+        rf_reals.Comm_free(&stand_ins->parking);
+    stand_ins->has_parking = false;
+}

@@ -1,0 +1,70 @@
+/* Replay: requests that the program holds but behind which stands another one.
+
+   Two kinds of receives cannot simply be posted with the recorded source and tag under the handle
+   that the program gets:
+   - a persistent one names its source once and for all, but each start may have taken a message
+     from somebody else. The program's handle is never started; each start posts a plain receive.
+   - one whose match was never seen. Posted as it is it could take a message that the recording
+     gives to a later receive. It is parked on a communicator where nothing ever arrives, and posted
+     for real when the recording is over. */
+#ifndef RF_MPI_STAND_INS_H
+#define RF_MPI_STAND_INS_H
+
+#include <stdbool.h>
+
+#include "mpi/abi.h"
+#include "mpi/handle_map.h"
+
+/* A receive, as the program asked for it. */
+struct rf_receive {
+    void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+    int source, tag;
+    MPI_Comm comm;
+};
+
+struct rf_stand_in {
+    MPI_Request handle; /* what the program holds */
+    MPI_Request inner;  /* what the library works on; MPI_REQUEST_NULL while inactive */
+    struct rf_receive receive;
+    bool persistent;
+    bool held; /* parked: its match is not known */
+    uint64_t order;
+};
+
+struct rf_stand_ins {
+    struct rf_handle_map map;
+    struct rf_stand_in **entries;
+    uint32_t size;
+    uint64_t started;
+    uint32_t held;
+    MPI_Comm parking;
+    bool has_parking;
+};
+
+static inline bool rf_stand_ins_any(const struct rf_stand_ins *stand_ins) {
+    return stand_ins->map.used != 0;
+}
+
+/* Posts a receive under the given source and tag. */
+int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_Request *request);
+
+int rf_stand_in_park(const struct rf_receive *receive, MPI_Request *request);
+int rf_stand_in_persistent(const struct rf_receive *receive, MPI_Request *request);
+struct rf_stand_in *rf_stand_in_find(MPI_Request request);
+/* Starts a persistent stand-in: with a known match, or parked if `known` is false. */
+int rf_stand_in_start(struct rf_stand_in *stand_in, bool known, int source, int tag);
+/* What the library is to be asked about instead of this handle. */
+MPI_Request rf_stand_in_inner(MPI_Request request);
+/* After the library worked on the inner request: keeps the stand-in and the program's handle as the
+   program expects them. */
+void rf_stand_in_update(MPI_Request *request, MPI_Request inner);
+void rf_stand_in_forget(struct rf_stand_in *stand_in);
+/* True if a parked receive could take this message: then it has taken an earlier one. */
+bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag);
+/* The recording is over: posts what is parked, in order. */
+void rf_stand_ins_release(void);
+void rf_stand_ins_close(void);
+
+#endif

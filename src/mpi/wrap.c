@@ -1,0 +1,42 @@
+/* The wrappers of all functions that need no hand-written one: they follow the table. */
+#include "mpi/adapter.h"
+
+/* Deterministic calls enter the signature; in a replay they also show that they may block. */
+static inline void before(const struct rf_here *here, int peer, int tag, int64_t count) {
+    rf_sign(&rf_the_session, here, peer, tag, count);
+    if (__builtin_expect(!rf_recording(), 0) && rf_the_session.mode == RF_REPLAYING)
+        rf_progress_wait(&rf_the_session.replayer, here, peer, tag);
+}
+
+#define RF_WRAP_HANDLED(result, name, parameters, arguments)
+#define RF_WRAP_LOCAL(result, name, parameters, arguments)
+
+#define RF_WRAP_SEND(result, name, parameters, arguments)                                          \
+    RF_WRAPPER(result, name, parameters) {                                                         \
+        RF_ENTER(name, arguments);                                                                 \
+        before(&here, dest, tag, count);                                                           \
+        return rf_leave(&here, outer, rf_reals.name arguments);                                    \
+    }
+
+#define RF_WRAP_CALL(result, name, parameters, arguments)                                          \
+    RF_WRAPPER(result, name, parameters) {                                                         \
+        RF_ENTER(name, arguments);                                                                 \
+        before(&here, RF_NO_PEER, RF_NO_PEER, 0);                                                  \
+        return rf_leave(&here, outer, rf_reals.name arguments);                                    \
+    }
+
+/* What these return comes from outside and is not kept yet, so the user is told. */
+#define RF_WRAP_VALUE(result, name, parameters, arguments)                                         \
+    RF_WRAPPER(result, name, parameters) {                                                         \
+        RF_ENTER(name, arguments);                                                                 \
+        rf_note_unsupported(RF_FN_##name, "MPI_" #name);                                           \
+        if (RF_FN_##name == RF_FN_Grequest_start)                                                  \
+            rf_mpi.generalized = true;                                                             \
+        result value = rf_reals.name arguments;                                                    \
+        rf_depth = outer;                                                                          \
+        return value;                                                                              \
+    }
+
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row)                      \
+    RF_IN_##library(RF_WRAP_##class(result, name, parameters, arguments))
+#include "mpi/functions.def"

@@ -1,0 +1,70 @@
+/* Which ranks a trace directory holds files of. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "reader.h"
+
+/* "rank-R.trace" or "rank-R.tail", as the recorder spells them; -1 for anything else. */
+static int rank_of(const char *name) {
+    if (strncmp(name, "rank-", 5) || name[5] < '0' || name[5] > '9')
+        return -1;
+    if (name[5] == '0' && name[6] != '.')
+        return -1;
+    char *rest;
+    errno = 0;
+    long rank = strtol(name + 5, &rest, 10);
+    if (errno || rank > INT32_MAX || (strcmp(rest, ".trace") && strcmp(rest, ".tail")))
+        return -1;
+    return (int)rank;
+}
+
+static int ascending(const void *a, const void *b) {
+    int left = *(const int *)a, right = *(const int *)b;
+    return (left > right) - (left < right);
+}
+
+static bool collect(DIR *folder, int **ranks, size_t *count) {
+    size_t room = 0;
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        int rank = rank_of(entry->d_name);
+        if (rank < 0)
+            continue;
+        if (*count == room) {
+            room = room ? room * 2 : 64;
+            int *bigger = realloc(*ranks, room * sizeof *bigger);
+            if (!bigger)
+                return false;
+            *ranks = bigger;
+        }
+        (*ranks)[(*count)++] = rank;
+    }
+    return true;
+}
+
+bool rf_trace_ranks(const char *directory, int **ranks, size_t *count, struct rf_error *error) {
+    *ranks = NULL;
+    *count = 0;
+    DIR *folder = opendir(directory);
+    if (!folder)
+        return rf_fail(error, RF_EXIT_TRACE, "%s: cannot open the trace: %s", directory,
+                       strerror(errno));
+    bool good = collect(folder, ranks, count);
+    closedir(folder);
+    if (!good) {
+        free(*ranks);
+        *ranks = NULL;
+        *count = 0;
+        return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory", directory);
+    }
+    if (!*count)
+        return true;
+    qsort(*ranks, *count, sizeof **ranks, ascending);
+    size_t kept = 1;
+    for (size_t i = 1; i < *count; i++)
+        if ((*ranks)[i] != (*ranks)[kept - 1])
+            (*ranks)[kept++] = (*ranks)[i];
+    *count = kept;
+    return true;
+}

@@ -1,0 +1,173 @@
+/* Truncation found by each of the completion calls. What happens to the other requests of the call is
+   not the same in every MPI, so the program takes it as it comes. */
+#include "messages.h"
+
+enum { MOST = 64 };
+
+static MPI_Request requests[MOST];
+static MPI_Status statuses[MOST];
+static int words[MOST], indices[MOST];
+
+static void on_error(MPI_Comm *comm, int *code, ...)
+{
+    observe(*comm == MPI_COMM_WORLD ? "handler of the world" : "handler of a duplicate",
+            error_class(*code));
+}
+
+/* A request that an error left behind must not be looked at for ever. */
+static void drop(int index)
+{
+    if (requests[index] != MPI_REQUEST_NULL) {
+        observe("left", index);
+        MPI_Request_free(&requests[index]);
+    }
+}
+
+static void one(int index, int code)
+{
+    observe("index", index);
+    observe("class", error_class(code));
+    if (code == MPI_SUCCESS)
+        observe("word", words[index]);
+    else
+        drop(index);
+}
+
+static void by_wait(int count)
+{
+    for (int i = 0; i < count; i++)
+        one(i, MPI_Wait(&requests[i], i % 2 ? MPI_STATUS_IGNORE : &statuses[i]));
+}
+
+static void by_test(int count)
+{
+    for (int i = count; i-- > 0;) {
+        int done = 0, code;
+        while (code = MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE), !done && code == MPI_SUCCESS)
+            ;
+        one(i, code);
+    }
+}
+
+static void by_waitany(int count)
+{
+    for (int i = 0; i < count; i++) {
+        int index = 0;
+        int code = MPI_Waitany(count, requests, &index, &statuses[0]);
+        if (index == MPI_UNDEFINED)
+            break;
+        one(index, code);
+    }
+}
+
+static void by_testany(int count)
+{
+    for (;;) {
+        int index = 0, flag = 0;
+        int code = MPI_Testany(count, requests, &index, &flag, &statuses[0]);
+        if (code == MPI_SUCCESS && !flag)
+            continue;
+        if (index == MPI_UNDEFINED)
+            break;
+        one(index, code);
+    }
+}
+
+static void by_some(int count, int wait)
+{
+    for (;;) {
+        int some = 0;
+        int code = wait ? MPI_Waitsome(count, requests, &some, indices, statuses)
+                        : MPI_Testsome(count, requests, &some, indices, statuses);
+        if (some == MPI_UNDEFINED)
+            break;
+        if (some)
+            observe("class", error_class(code));
+        for (int i = 0; i < some; i++)
+            one(indices[i], error_class(code) == MPI_ERR_IN_STATUS ? statuses[i].MPI_ERROR : code);
+    }
+}
+
+static void by_waitsome(int count)
+{
+    by_some(count, 1);
+}
+
+static void by_testsome(int count)
+{
+    by_some(count, 0);
+}
+
+/* After an error some requests may still be pending; go on until all are gone. */
+static void by_all(int count, int wait)
+{
+    for (int tries = 0; tries <= count; tries++) {
+        int done = 0, left = 0, code;
+        if (wait)
+            code = MPI_Waitall(count, requests, statuses);
+        else
+            while (code = MPI_Testall(count, requests, &done, statuses), !done && code == MPI_SUCCESS)
+                ;
+        observe("class", error_class(code));
+        for (int i = 0; i < count; i++) {
+            if (error_class(code) == MPI_ERR_IN_STATUS)
+                observe("class of one", error_class(statuses[i].MPI_ERROR));
+            left += requests[i] != MPI_REQUEST_NULL;
+        }
+        observe("left", left);
+        if (!left)
+            break;
+    }
+    for (int i = 0; i < count; i++)
+        drop(i);
+}
+
+static void by_waitall(int count)
+{
+    by_all(count, 1);
+}
+
+static void by_testall(int count)
+{
+    by_all(count, 0);
+}
+
+int main(int argc, char **argv)
+{
+    static void (*const ways[])(int) = {by_wait,     by_test,     by_waitany, by_testany,
+                                        by_waitsome, by_testsome, by_waitall, by_testall};
+    enum { WAYS = sizeof ways / sizeof *ways };
+    MPI_Comm duplicate;
+    MPI_Errhandler handler;
+    begin(&argc, &argv);
+    MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
+    MPI_Comm_create_errhandler(on_error, &handler);
+    MPI_Comm_set_errhandler(duplicate, handler);
+    for (int i = 0; i < 3 * WAYS; i++) {
+        MPI_Comm comm = i < 2 * WAYS ? MPI_COMM_WORLD : duplicate;
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, i < WAYS ? MPI_ERRORS_RETURN : handler);
+        phase("way");
+        if (world_rank == 0) {
+            /* The last two have room for the long message; only then is all well. */
+            int count = 2 * (world_size - 1);
+            static int room[2][4];
+            memset(words, 0, sizeof words);
+            for (int k = 0; k < count; k++)
+                if (k < count - 2)
+                    MPI_Irecv(&words[k], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[k]);
+                else
+                    MPI_Irecv(room[count - 1 - k], 4, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
+                              &requests[k]);
+            ways[i % WAYS](count);
+            for (int k = 0; k < 2; k++)
+                observe("room", room[k][0]);
+        } else {
+            send_stream(comm, 0, 1, 1, 1);
+            send_stream(comm, 0, 1, world_rank == 1 ? 4 : 1, 1);
+        }
+    }
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&duplicate);
+    end();
+    return 0;
+}

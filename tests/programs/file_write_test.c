@@ -1,0 +1,41 @@
+/* Nonblocking writes to a file: polled, and in one array with wildcard receives. */
+#include "messages.h"
+
+int main(int argc, char **argv)
+{
+    char path[512] = "";
+    static int words[MOST_WORDS];
+    MPI_File file;
+    begin(&argc, &argv);
+    const char *directory = getenv("TMPDIR");
+    if (world_rank == 0)
+        snprintf(path, sizeof path, "%s/file_write_test.%d", directory ? directory : "/tmp",
+                 (int)getpid());
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                  MPI_INFO_NULL, &file);
+    fill(words, MOST_WORDS, 1);
+    for (int i = 0; i < ROUNDS; i++) {
+        MPI_Request requests[2];
+        int done = 0, index, word = 0;
+        long failed = 0;
+        MPI_Offset offset = (MPI_Offset)sizeof words * world_rank;
+        MPI_File_iwrite_at(file, offset, words, MOST_WORDS, MPI_INT, &requests[0]);
+        while (MPI_Test(&requests[0], &done, MPI_STATUS_IGNORE), !done)
+            failed++;
+        observe("failed", failed);
+        MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[1]);
+        MPI_File_iwrite_at(file, offset, words, MOST_WORDS, MPI_INT, &requests[0]);
+        dawdle();
+        MPI_Send(&world_rank, 1, MPI_INT, (world_rank + 1 + i % world_size) % world_size, i,
+                 MPI_COMM_WORLD);
+        for (int k = 0; k < 2; k++) {
+            MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+            observe("index", index);
+        }
+        observe("word", word);
+    }
+    MPI_File_close(&file);
+    end();
+    return 0;
+}

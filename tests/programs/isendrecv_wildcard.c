@@ -1,0 +1,51 @@
+/* Nonblocking send-receive of MPI 4 with an open receiving half. */
+#include "messages.h"
+
+int main(int argc, char **argv)
+{
+    begin(&argc, &argv);
+    for (int in_place = 0; in_place < 2; in_place++) {
+        phase(in_place ? "in place" : "two buffers");
+        if (world_rank == 0) {
+            enum { MOST = 64 * ROUNDS };
+            static MPI_Request requests[MOST];
+            static int outgoing[MOST], words[MOST];
+            int all = (world_size - 1) * ROUNDS;
+            for (int i = 0; i < all; i++) {
+                int worker = 1 + i % (world_size - 1);
+                outgoing[i] = words[i] = i;
+                if (in_place)
+                    MPI_Isendrecv_replace(&words[i], 1, MPI_INT, worker, 5, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                                          MPI_COMM_WORLD, &requests[i]);
+                else
+                    MPI_Isendrecv(&outgoing[i], 1, MPI_INT, worker, 5, &words[i], 1,
+                                  MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[i]);
+            }
+            /* Half of them tested until complete, half waited for, without a status. */
+            for (int i = 0; i < all; i++) {
+                MPI_Status status;
+                int done = 0;
+                long failed = 0;
+                if (i % 2) {
+                    MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+                } else {
+                    while (MPI_Test(&requests[i], &done, &status), !done)
+                        failed++;
+                    observe("failed", failed);
+                    observe("source", status.MPI_SOURCE);
+                }
+                observe("word", words[i]);
+            }
+        } else {
+            MPI_Request answers[ROUNDS];
+            int words[ROUNDS];
+            for (int i = 0; i < ROUNDS; i++)
+                MPI_Irecv(&words[i], 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &answers[i]);
+            send_stream(MPI_COMM_WORLD, 0, ROUNDS, 1, 2);
+            MPI_Waitall(ROUNDS, answers, MPI_STATUSES_IGNORE);
+            observe_data("answers", words, sizeof words);
+        }
+    }
+    end();
+    return 0;
+}
