@@ -157,13 +157,15 @@ bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv,
                       struct rf_options *options, struct rf_error *error) {
     struct option table[OPTIONS_MOST];
     char letters[2 * OPTIONS_MOST + 3] = "+:";
-    size_t count = 0;
+    size_t count = 0, length = 2;
     for (size_t i = 0; i < rf_option_count; i++) {
         const struct rf_option *option = &rf_option_table[i];
         if (!rf_verb_takes(verb, option))
             continue;
         if (option->letter)
-            strncat(letters, (char[]){option->letter, option->argument ? ':' : 0, 0}, 2);
+            letters[length++] = option->letter;
+        if (option->letter && option->argument)
+            letters[length++] = ':';
         if (option->name)
             table[count++] =
                 (struct option){option->name, option->argument ? required_argument : no_argument,

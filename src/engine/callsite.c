@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <limits.h>
 #include <link.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -62,11 +63,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data) {
         name = program;
     }
     char resolved[PATH_MAX];
-    if (!realpath(name, resolved)) {
-        strncpy(resolved, name, sizeof resolved - 1);
-        resolved[sizeof resolved - 1] = 0;
-    }
-    strncpy(search->module->path, resolved, sizeof search->module->path - 1);
+    snprintf(search->module->path, sizeof search->module->path, "%.255s",
+             realpath(name, resolved) ? resolved : name);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_NOTE && !search->module->build_id_length)

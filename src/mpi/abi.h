@@ -17,6 +17,27 @@
 #    define RF_IN_BOTH(...) __VA_ARGS__
 #    define RF_IN_OPENMPI(...) __VA_ARGS__
 #    define RF_IN_MPICH(...)
+/* Open MPI's predefined handles are addresses of objects in the library. An adapter that referred to
+   them could not be loaded into a process without MPI, so they are looked up like the functions. */
+struct rf_handles {
+    MPI_Comm comm_world, comm_self, comm_null;
+    MPI_Request request_null;
+    MPI_Info info_null;
+    MPI_Datatype byte;
+};
+extern struct rf_handles rf_handles;
+#    undef MPI_COMM_WORLD
+#    undef MPI_COMM_SELF
+#    undef MPI_COMM_NULL
+#    undef MPI_REQUEST_NULL
+#    undef MPI_INFO_NULL
+#    undef MPI_BYTE
+#    define MPI_COMM_WORLD (rf_handles.comm_world)
+#    define MPI_COMM_SELF (rf_handles.comm_self)
+#    define MPI_COMM_NULL (rf_handles.comm_null)
+#    define MPI_REQUEST_NULL (rf_handles.request_null)
+#    define MPI_INFO_NULL (rf_handles.info_null)
+#    define MPI_BYTE (rf_handles.byte)
 #elif defined(MPICH_VERSION)
 #    define RF_ABI_NAME "mpich"
 #    define RF_ABI_VERSION_TEXT "MPICH"

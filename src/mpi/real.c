@@ -21,6 +21,30 @@ static const struct {
 #undef RF_FUNCTION
 };
 
+#if defined(OPEN_MPI)
+struct rf_handles rf_handles;
+
+/* The linker may have moved these objects into the program (copy relocations), so the program is
+   asked before the library. */
+static void *find_object(void *library, const char *name) {
+    void *object = dlsym(RTLD_DEFAULT, name);
+    return object ? object : dlsym(library, name);
+}
+
+static void find_handles(void *library) {
+    rf_handles.comm_world = find_object(library, "ompi_mpi_comm_world");
+    rf_handles.comm_self = find_object(library, "ompi_mpi_comm_self");
+    rf_handles.comm_null = find_object(library, "ompi_mpi_comm_null");
+    rf_handles.request_null = find_object(library, "ompi_request_null");
+    rf_handles.info_null = find_object(library, "ompi_mpi_info_null");
+    rf_handles.byte = find_object(library, "ompi_mpi_byte");
+}
+#else
+static void find_handles(void *library) {
+    (void)library; /* handles are constants */
+}
+#endif
+
 /* A program that opens its MPI with RTLD_LOCAL (a Python module) hides it from RTLD_NEXT, but the
    library is loaded and can be asked for by name. */
 static void *find_library(void) {
@@ -55,6 +79,8 @@ void rf_reals_find(void) {
         void *function = library ? dlsym(library, table[i].name) : NULL;
         memcpy((char *)&rf_reals + table[i].offset, &function, sizeof function);
     }
+    if (library)
+        find_handles(library);
     rf_reals_ready = 1;
     refuse_other_library();
 }

@@ -13,7 +13,6 @@
 #define ORDERS 3u
 #define GUESSES 4096u
 #define NOWHERE 0xffffu
-#define TRUSTED 2u /* a guess must have been right this often in a row before it is offered */
 #define MAX_CONFIDENCE 15u
 #define HISTORY 16u
 #define STREAM_ROOM (640u << 10)
@@ -29,16 +28,20 @@ const uint16_t rf_trust[16] = {0, 4, 7, 9, 10, 11, 12, 12, 13, 13, 14, 14, 14, 1
 
 /* How many events back each order of guessing looks. */
 static const unsigned order_length[ORDERS] = {16, 6, 2};
+/* How often in a row a guess must have been right before it is offered. */
+static const unsigned order_trusted[ORDERS] = {1, 2, 4};
 
 /* What followed a context last time, and how often in a row that was right. */
 struct guess {
     uint16_t position;
-    uint16_t confidence;
+    uint8_t confidence;
+    uint8_t check; /* of the context, since many share a place */
 };
 
 /* What was last seen of one packed word. */
 struct memory {
     int32_t first, second;
+    uint64_t seen; /* values of `first`, modulo 64, since one came twice */
     uint32_t run_class;
     uint32_t list; /* position of the last list's header, NOWHERE: none */
 };
@@ -54,6 +57,7 @@ struct rf_codec {
     struct rf_node_bit event_flags[ORDERS][MAX_CONFIDENCE + 1];
     struct rf_node_bit run_flags[ORDERS][MAX_CONFIDENCE + 1];
     struct rf_node_bit more_flag;
+    struct rf_node_bit equal_flags[2][GENERAL_MODELS];
     struct guess guesses[ORDERS][GUESSES];
     uint32_t words[DICTIONARY];
     uint32_t word_count;
@@ -138,10 +142,12 @@ static void reset(struct rf_codec *codec) {
             codec->run_flags[order][i] = (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
         }
         for (unsigned i = 0; i < GUESSES; i++)
-            codec->guesses[order][i] = (struct guess){NOWHERE, 0};
+            codec->guesses[order][i] = (struct guess){NOWHERE, 0, 0};
         codec->context[order] = 0;
     }
     codec->more_flag = (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
+    for (unsigned i = 0; i < GENERAL_MODELS; i++)
+        codec->equal_flags[0][i] = codec->equal_flags[1][i] = codec->more_flag;
     memset(codec->find, 0, sizeof codec->find);
     memset(codec->recent, 0, sizeof codec->recent);
     codec->word_count = 0;
@@ -236,10 +242,20 @@ RF_INLINE void code_fixed(struct rf_codec *codec, struct rf_entry *entry, uint32
             *field = (int32_t)((uint32_t)codec->previous_call + step);
             codec->previous_call = *field;
         } else {
-            /* A tag often follows from its source. */
+            bool equal = rf_code_bit(&codec->streams[name],
+                                     &codec->equal_flags[i][id % GENERAL_MODELS],
+                                     *field == before, encoding);
+            if (equal) {
+                *field = before;
+                continue;
+            }
+            /* A tag often follows from its source; of several requests or sources, one that came
+               will not come again before the others did. */
             uint32_t special = mix(id + 1, (uint32_t)before);
             if (i)
                 special = mix(special, (uint32_t)entry->first);
+            else if (columns[0] == RF_COL_INDEX || columns[0] == RF_COL_SOURCE)
+                special = mix(id + 1, (uint32_t)(memory->seen ^ memory->seen >> 32));
             uint64_t value = encoding ? from_integer(*field) : 0;
             value = column(codec, name, id, special * 0x9e3779b1u, value, encoding);
             *field = to_integer(value);
@@ -371,7 +387,10 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
         for (unsigned i = ORDERS; i-- > 0;) {
             uint32_t key = mix(codec->context[i], codec->none_context) * 0x9e3779b1u;
             guesses[i] = &codec->guesses[i][key >> 20];
-            if (guesses[i]->position != NOWHERE && guesses[i]->confidence >= TRUSTED &&
+            if (guesses[i]->check != (key >> 12 & 255))
+                *guesses[i] = (struct guess){NOWHERE, 0, (uint8_t)(key >> 12)};
+            if (guesses[i]->position != NOWHERE &&
+                guesses[i]->confidence >= order_trusted[i] &&
                 rf_packed_kind(slots[guesses[i]->position].what) != RF_LATE &&
                 rf_entry_slots(&slots[guesses[i]->position], room))
                 order = i;
@@ -436,13 +455,15 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
             bool right =
                 guess->position != NOWHERE && same(entry, &slots[guess->position], room);
             guess->confidence =
-                right ? (uint16_t)(guess->confidence + (guess->confidence < MAX_CONFIDENCE)) : 0;
+                right ? (uint8_t)(guess->confidence + (guess->confidence < MAX_CONFIDENCE)) : 0;
             guess->position = (uint16_t)at;
         }
         if (rf_packed_kind(entry->what) == RF_POST) {
             ++*posts;
             *unmatched += entry->first == RF_UNKNOWN;
         }
+        uint64_t mark = 1ull << ((uint32_t)entry->first & 63);
+        memory->seen = memory->seen & mark ? mark : memory->seen | mark;
         memory->first = entry->first;
         memory->second = entry->second;
         if (flags_of(entry->what) & RF_LIST)

@@ -89,11 +89,11 @@ bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending
                         size_t site_count, struct rf_error *error) {
     const struct rf_log *log = file->log;
     uint64_t end, incomplete;
-    if (!rf_unseal(log->end, &end) || (end && (end - 1 & 0xff) > RF_END_EXIT))
+    if (!rf_unseal(log->end, &end) || (end && ((end - 1) & 0xff) > RF_END_EXIT))
         return damaged(file, offsetof(struct rf_log, end), error);
     if (end) {
-        ending->how = (enum rf_end)(end - 1 & 0xff);
-        ending->code = (int32_t)(uint32_t)(end - 1 >> 8);
+        ending->how = (enum rf_end)((end - 1) & 0xff);
+        ending->code = (int32_t)(uint32_t)((end - 1) >> 8);
     }
     if (!rf_unseal(log->incomplete, &incomplete))
         return damaged(file, offsetof(struct rf_log, incomplete), error);

@@ -239,6 +239,7 @@ static void join_log(struct rf_reader *reader, const struct rf_error *trace_erro
     struct rf_log_file *log = &reader->log;
     struct rf_error error;
     size_t bad;
+    rf_tables_free(&reader->tables);
     if (!rf_tables_read_log(&reader->tables, log->log, &bad)) {
         rf_fail(&error, RF_EXIT_TRACE, "%s: the tables are damaged at byte %zu", log->path, bad);
         set_damage(reader, &error);

@@ -1,0 +1,240 @@
+/* refrain dump: every event, one line each. */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "location.h"
+#include "manifest.h"
+#include "messages.h"
+#include "options.h"
+#include "pager.h"
+#include "ranks.h"
+#include "summary.h"
+#include "symbols.h"
+#include "text.h"
+
+struct dump {
+    struct rf_reader *reader;
+    struct rf_symbols *symbols;
+    int rank;
+    char **places; /* text of each site, filled in when it is first met */
+    size_t place_count;
+};
+
+static const char *place_of(struct dump *dump, uint32_t number, const struct rf_site *site) {
+    if (!site || number >= dump->place_count)
+        return "?";
+    if (!dump->places[number]) {
+        char text[RF_PLACE_TEXT];
+        rf_symbols_place(dump->symbols, rf_reader_module(dump->reader, site->module), site->offset,
+                         text);
+        dump->places[number] = rf_copy(text);
+    }
+    return dump->places[number];
+}
+
+static const char *value_text(enum rf_column column, int32_t value, char buffer[24]) {
+    if (value == RF_UNKNOWN && column != RF_COL_HASH && column != RF_COL_CALL)
+        return "unknown";
+    if (value == RF_UNDEFINED && column != RF_COL_HASH && column != RF_COL_CALL)
+        return "none";
+    if (column == RF_COL_HASH)
+        snprintf(buffer, 24, "%08" PRIx32, (uint32_t)value);
+    else if (column == RF_COL_CALL)
+        snprintf(buffer, 24, "%" PRIu32, (uint32_t)value);
+    else
+        snprintf(buffer, 24, "%" PRId32, value);
+    return buffer;
+}
+
+static json_t *value_json(enum rf_column column, int32_t value) {
+    char buffer[24];
+    if (column == RF_COL_HASH)
+        return json_string(value_text(column, value, buffer));
+    if (column == RF_COL_CALL)
+        return json_integer((json_int_t)(uint32_t)value);
+    return value == RF_UNKNOWN || value == RF_UNDEFINED ? json_null() : json_integer(value);
+}
+
+static void print_text(struct dump *dump, const struct rf_event *event) {
+    const struct rf_site *site = rf_reader_site(dump->reader, event->site);
+    unsigned flags = rf_kind_flags[event->kind];
+    printf("%5d %9" PRIu64 "  %-6s", dump->rank, event->number, rf_kind_names[event->kind]);
+    /* Signatures belong to no single call. */
+    if (event->kind == RF_CHECK)
+        printf(" %-16s %-20s", "", "");
+    else
+        printf(" %-16s %-20s", site ? site->function : "?", place_of(dump, event->site, site));
+    const int32_t values[2] = {event->first, event->second};
+    const char *comma = " ";
+    for (int i = 0; i < 2; i++) {
+        enum rf_column column = rf_kind_columns[event->kind][i];
+        char buffer[24];
+        if (column == RF_COL_NONE)
+            continue;
+        printf("%s%s %s", comma, rf_column_names[column], value_text(column, values[i], buffer));
+        comma = ", ";
+    }
+    if (event->channel)
+        printf("%schannel %" PRIu32, comma, event->channel);
+    if (flags & RF_BACK)
+        printf("%sof the post %" PRIu32 " back", comma, event->back);
+    if (flags & RF_LIST) {
+        printf("%s{", comma);
+        for (uint32_t i = 0; i < event->list_length; i++)
+            printf("%s%" PRId32, i ? " " : "", event->list[i]);
+        putchar('}');
+    }
+    if (flags & RF_REPEATS && event->run > 1)
+        printf("  x %" PRIu64, event->run);
+    putchar('\n');
+}
+
+static void print_json(struct dump *dump, const struct rf_event *event) {
+    const struct rf_site *site = rf_reader_site(dump->reader, event->site);
+    const struct rf_module *module = site ? rf_reader_module(dump->reader, site->module) : NULL;
+    unsigned flags = rf_kind_flags[event->kind];
+    json_t *object = json_pack("{s:i,s:I,s:s}", "rank", dump->rank, "event",
+                               (json_int_t)event->number, "kind", rf_kind_names[event->kind]);
+    if (site && event->kind != RF_CHECK) {
+        json_object_set_new(object, "function", json_string(site->function));
+        json_object_set_new(object, "at", json_string(place_of(dump, event->site, site)));
+        json_object_set_new(object, "module", json_string(module ? module->path : ""));
+        json_object_set_new(object, "offset", json_integer((json_int_t)site->offset));
+    }
+    json_object_set_new(object, "channel", json_integer(event->channel));
+    const int32_t values[2] = {event->first, event->second};
+    for (int i = 0; i < 2; i++) {
+        enum rf_column column = rf_kind_columns[event->kind][i];
+        if (column != RF_COL_NONE)
+            json_object_set_new(object, rf_column_names[column], value_json(column, values[i]));
+    }
+    if (flags & RF_BACK)
+        json_object_set_new(object, "back", json_integer(event->back));
+    if (flags & RF_LIST) {
+        json_t *list = json_array();
+        for (uint32_t i = 0; i < event->list_length; i++)
+            json_array_append_new(list, json_integer(event->list[i]));
+        json_object_set_new(object, "list", list);
+    }
+    if (flags & RF_REPEATS)
+        json_object_set_new(object, "times", json_integer((json_int_t)event->run));
+    json_dumpf(object, stdout, JSON_COMPACT);
+    putchar('\n');
+    json_decref(object);
+}
+
+/* How the rank ended is the last line, whether the end itself was written or not. */
+static void print_end(struct dump *dump, uint64_t events, bool json) {
+    struct rf_rank_summary rank = {.rank = dump->rank, .events = events};
+    rank.ending = *rf_reader_ending(dump->reader);
+    const struct rf_site *site =
+        rf_reader_site(dump->reader, rf_packed_site(rank.ending.in_flight.what));
+    if (rank.ending.in_flight.active && site) {
+        rank.site = *site;
+        const struct rf_module *module = rf_reader_module(dump->reader, site->module);
+        if (module)
+            rank.module = *module;
+    }
+    char *text = rf_ending_text(&rank, dump->symbols);
+    if (json) {
+        json_t *object =
+            json_pack("{s:i,s:I,s:s,s:s,s:i}", "rank", dump->rank, "event", (json_int_t)events,
+                      "kind", rf_kind_names[RF_END], "ending", text, "code", rank.ending.code);
+        json_dumpf(object, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(object);
+    } else {
+        printf("%5d %9" PRIu64 "  %-6s %s\n", dump->rank, events, rf_kind_names[RF_END], text);
+    }
+    free(text);
+}
+
+static bool dump_rank(const char *path, int rank, const struct rf_options *options,
+                      struct rf_symbols *symbols, struct rf_error *error) {
+    struct dump dump = {.rank = rank, .symbols = symbols};
+    dump.reader = rf_reader_open(path, rank, error);
+    if (!dump.reader)
+        return false;
+    dump.place_count = rf_reader_site_count(dump.reader) + 1;
+    dump.places = rf_allocate(dump.place_count, sizeof *dump.places);
+    struct rf_event event;
+    uint64_t lines = 0, events = 0;
+    enum rf_read result = RF_READ_EVENT;
+    while (lines < options->limit && !ferror(stdout) &&
+           (result = rf_reader_next(dump.reader, &event, error)) == RF_READ_EVENT) {
+        if (event.kind == RF_END)
+            continue;
+        if (options->json)
+            print_json(&dump, &event);
+        else
+            print_text(&dump, &event);
+        lines++;
+        events += rf_kind_flags[event.kind] & RF_REPEATS ? event.run : 1;
+    }
+    if (result == RF_READ_END)
+        print_end(&dump, events, options->json);
+    for (size_t i = 0; i < dump.place_count; i++)
+        free(dump.places[i]);
+    free(dump.places);
+    rf_reader_close(dump.reader);
+    return result != RF_READ_DAMAGED;
+}
+
+/* The ranks to show: those asked for, or all that have a file. */
+static bool choose(const char *path, const char *list, bool **chosen, int *size,
+                   struct rf_error *error) {
+    int *numbers = NULL;
+    size_t count = 0;
+    if (!rf_trace_ranks(path, &numbers, &count, error))
+        return false;
+    *size = count ? numbers[count - 1] + 1 : 0;
+    *chosen = rf_allocate((size_t)*size, sizeof **chosen);
+    for (size_t i = 0; i < count && !list; i++)
+        (*chosen)[numbers[i]] = true;
+    free(numbers);
+    if (!*size)
+        return rf_fail(error, RF_EXIT_TRACE, "%s: the trace holds no rank at all",
+                       rf_shown_path(path));
+    return !list || rf_ranks_parse(list, *size, *chosen, error);
+}
+
+int rf_verb_dump(const struct rf_options *options) {
+    struct rf_error error = {0};
+    json_t *manifest = NULL;
+    bool *chosen = NULL;
+    int size = 0, code = RF_EXIT_OK;
+    char *path = rf_find_trace(options->trace, &error);
+    if (!path || !(manifest = rf_manifest_load(path, &error)) ||
+        !choose(path, options->ranks, &chosen, &size, &error)) {
+        json_decref(manifest);
+        free(chosen);
+        free(path);
+        return rf_report_error(&error);
+    }
+    struct rf_symbols *symbols = rf_symbols_new();
+    struct rf_error first = {0};
+    rf_pager_begin();
+    if (!options->json)
+        printf("%5s %9s  %-6s %-16s %-20s %s\n", "rank", "event", "kind", "function", "at", "what");
+    for (int rank = 0; rank < size; rank++)
+        if (chosen[rank] && !dump_rank(path, rank, options, symbols, &error)) {
+            /* What can be read of the other ranks is shown all the same. */
+            if (code == RF_EXIT_OK)
+                first = error;
+            code = RF_EXIT_TRACE;
+        }
+    rf_pager_end();
+    if (code != RF_EXIT_OK) {
+        if (!first.hint[0])
+            rf_hint(&first, "refrain check %s", options->trace ? options->trace : "");
+        rf_report_error(&first);
+    }
+    rf_symbols_free(symbols);
+    json_decref(manifest);
+    free(chosen);
+    free(path);
+    return code;
+}

@@ -1,0 +1,178 @@
+/* refrain info: what was recorded. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "detect.h"
+#include "location.h"
+#include "manifest.h"
+#include "messages.h"
+#include "options.h"
+#include "pager.h"
+#include "summary.h"
+#include "text.h"
+
+/* The hosts of the ranks, each once, in the order of ranks. */
+static json_t *hosts_of(const struct rf_summary *summary) {
+    json_t *hosts = json_array();
+    for (size_t i = 0; i < summary->count; i++) {
+        const char *host = summary->ranks[i].node.host;
+        bool known = !*host;
+        size_t j;
+        const json_t *other;
+        json_array_foreach(hosts, j, other) known =
+            known || strcmp(json_string_value(other), host) == 0;
+        if (!known)
+            json_array_append_new(hosts, json_string(host));
+    }
+    return hosts;
+}
+
+static const char *library_of(const struct rf_summary *summary) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->ranks[i].node.library[0])
+            return summary->ranks[i].node.library;
+    return "";
+}
+
+static double bytes_per_event(const struct rf_summary *summary) {
+    return summary->events ? (double)summary->bytes / (double)summary->events : 0;
+}
+
+static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
+    static const char *const ends[] = {
+        [RF_END_NONE] = "none",
+        [RF_END_FINALIZE] = "finalize",
+        [RF_END_ABORT] = "abort",
+        [RF_END_EXIT] = "exit",
+    };
+    json_t *object =
+        json_pack("{s:i,s:s,s:i,s:I,s:I,s:b}", "rank", rank->rank, "host", rank->node.host, "pid",
+                  rank->node.pid, "events", (json_int_t)rank->events, "bytes",
+                  (json_int_t)rank->bytes, "damaged", rank->damaged);
+    char *text = rf_ending_text(rank, symbols);
+    json_object_set_new(object, "ending", json_string(text));
+    free(text);
+    if (rank->damaged) {
+        json_object_set_new(object, "damage", json_string(rank->error.text));
+        return object;
+    }
+    json_object_set_new(object, "end", json_string(ends[rank->ending.how]));
+    json_object_set_new(object, "code", json_integer(rank->ending.code));
+    json_object_set_new(object, "incomplete", json_boolean(rank->ending.incomplete));
+    json_object_set_new(object, "unmatched", json_integer((json_int_t)rank->unmatched));
+    if (rank->ending.in_flight.active) {
+        char place[RF_PLACE_TEXT];
+        rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
+        json_object_set_new(object, "in_flight",
+                            json_pack("{s:s,s:s}", "function", rank->site.function, "at", place));
+    }
+    return object;
+}
+
+static void print_json(const char *path, json_t *manifest, const struct rf_summary *summary,
+                       struct rf_symbols *symbols) {
+    json_t *object = json_deep_copy(manifest);
+    json_t *kinds = json_object(), *ranks = json_array(), *unsupported = json_array();
+    for (int kind = 1; kind < RF_KINDS; kind++)
+        if (summary->kinds[kind])
+            json_object_set_new(kinds, rf_kind_names[kind],
+                                json_integer((json_int_t)summary->kinds[kind]));
+    for (size_t i = 0; i < summary->count; i++)
+        json_array_append_new(ranks, rank_object(&summary->ranks[i], symbols));
+    for (size_t i = 0; i < summary->unsupported_count; i++)
+        json_array_append_new(unsupported, json_string(summary->unsupported[i]));
+    json_object_set_new(object, "trace", json_string(path));
+    json_object_set_new(object, "ranks", json_integer(summary->size));
+    json_object_set_new(object, "hosts", hosts_of(summary));
+    json_object_set_new(json_object_get(object, "mpi"), "version",
+                        json_string(library_of(summary)));
+    json_object_set_new(object, "bytes", json_integer((json_int_t)rf_directory_bytes(path)));
+    json_object_set_new(object, "events", json_integer((json_int_t)summary->events));
+    json_object_set_new(object, "events_by_kind", kinds);
+    json_object_set_new(object, "bytes_per_event", json_real(bytes_per_event(summary)));
+    json_object_set_new(object, "not_recorded", unsupported);
+    json_object_set_new(object, "nodes", ranks);
+    json_dumpf(object, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(object);
+}
+
+static void print_run(const json_t *manifest, const struct rf_summary *summary) {
+    char **words = rf_manifest_command(manifest);
+    char *command = rf_command_text(words);
+    const char *library = library_of(summary);
+    printf("command    %s\n", command);
+    printf("directory  %s\n", rf_manifest_text(manifest, "directory"));
+    printf("recorded   %s", rf_manifest_text(manifest, "started"));
+    const json_t *duration = json_object_get(manifest, "duration");
+    const json_t *status = json_object_get(manifest, "status");
+    if (rf_manifest_complete(manifest))
+        printf(", %.3f seconds, status %d\n", json_number_value(duration),
+               (int)json_integer_value(status));
+    else
+        puts(", and cut off: the recording is running or refrain was killed");
+    printf("MPI        %s%s%s\n", rf_mpi_title(rf_manifest_mpi(manifest)), *library ? ": " : "",
+           library);
+    printf("ranks      %d", summary->size);
+    json_t *hosts = hosts_of(summary);
+    size_t i;
+    const json_t *host;
+    json_array_foreach(hosts, i, host)
+        printf("%s%s", i ? ", " : " on ", json_string_value(host));
+    printf("\nscheme     %s, refrain %s\n", rf_manifest_text(manifest, "scheme"),
+           rf_manifest_text(manifest, "refrain"));
+    json_decref(hosts);
+    free(command);
+    free(words);
+}
+
+static void print_text(const char *path, const json_t *manifest, const struct rf_summary *summary,
+                       struct rf_symbols *symbols) {
+    char size[RF_SIZE_TEXT];
+    printf("trace      %s\n", rf_shown_path(path));
+    print_run(manifest, summary);
+    printf("size       %s, %.2f bytes per event\n", rf_size_text(rf_directory_bytes(path), size),
+           bytes_per_event(summary));
+    printf("events     %" PRIu64 "\n", summary->events);
+    for (int kind = 1; kind < RF_KINDS; kind++)
+        if (summary->kinds[kind])
+            printf("  %-8s %12" PRIu64 "\n", rf_kind_names[kind], summary->kinds[kind]);
+    if (summary->unsupported_count) {
+        char *names = rf_summary_unsupported(summary);
+        printf("not recorded  %s\n", names);
+        free(names);
+    }
+    puts("how it ended");
+    rf_summary_endings(summary, symbols, "  ", stdout);
+}
+
+int rf_verb_info(const struct rf_options *options) {
+    struct rf_error error = {0};
+    struct rf_summary summary = {0};
+    json_t *manifest = NULL;
+    char *path = rf_find_trace(options->trace, &error);
+    if (!path || !(manifest = rf_manifest_load(path, &error)) ||
+        !rf_summary_read(path, &summary, &error)) {
+        json_decref(manifest);
+        free(path);
+        return rf_report_error(&error);
+    }
+    struct rf_symbols *symbols = rf_symbols_new();
+    rf_pager_begin();
+    if (options->json)
+        print_json(path, manifest, &summary, symbols);
+    else
+        print_text(path, manifest, &summary, symbols);
+    rf_pager_end();
+    int code = rf_summary_whole(&summary, options->trace ? options->trace : rf_shown_path(path),
+                                &error)
+                   ? RF_EXIT_OK
+                   : rf_report_error(&error);
+    rf_symbols_free(symbols);
+    rf_summary_free(&summary);
+    json_decref(manifest);
+    free(path);
+    return code;
+}
