@@ -76,7 +76,7 @@ int rf_verb_bench(const struct rf_options *options) {
                     nearest);
         else
             rf_fail(&error, RF_EXIT_USAGE, "%s: unknown table", options->name);
-        rf_hint(&error, "refrain bench lists the names");
+        rf_hint(&error, "refrain bench");
         code = rf_report_error(&error);
     }
     for (size_t i = 0; i < count; i++)

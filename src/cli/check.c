@@ -67,8 +67,8 @@ static int examine(const struct rf_options *options, const char *path,
             print_rank(number, rank, symbols);
     }
     if (options->json) {
-        json_t *object = json_pack("{s:s,s:b,s:O}", "trace", path, "whole", bad == 0 && size > 0,
-                                   "ranks", list);
+        json_t *object =
+            json_pack("{s:s,s:b,s:O}", "trace", path, "whole", bad == 0 && size > 0, "ranks", list);
         json_dumpf(object, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(object);
@@ -84,7 +84,7 @@ static int examine(const struct rf_options *options, const char *path,
     else
         rf_fail(&error, RF_EXIT_TRACE, "%s: %d of %d ranks %s damaged or missing",
                 rf_shown_path(path), bad, size, bad == 1 ? "is" : "are");
-    rf_hint(&error, "refrain dump %s shows what is usable", rf_shown_path(path));
+    rf_hint(&error, "refrain dump %s", rf_shown_path(path));
     return rf_report_error(&error);
 }
 

@@ -89,8 +89,8 @@ static bool one_of(const char *name, const char *const *names, size_t count) {
 enum rf_launcher rf_launcher_of(const char *path, const char **how) {
     static const char *const openmpi[] = {"orterun",        "prterun",         "ompirun",
                                           "mpirun.openmpi", "mpiexec.openmpi", "oshrun"};
-    static const char *const hydra[] = {"mpiexec.hydra", "hydra",         "mpirun.mpich",
-                                        "mpiexec.mpich", "mpirun.hydra"};
+    static const char *const hydra[] = {"mpiexec.hydra", "hydra", "mpirun.mpich", "mpiexec.mpich",
+                                        "mpirun.hydra"};
     static const char *const common[] = {"mpirun", "mpiexec"};
     char *real = realpath(path, NULL);
     const char *names[] = {rf_base_name(path), real ? rf_base_name(real) : ""};
@@ -131,14 +131,13 @@ static bool is_interpreter(const char *word) {
 
 /* Words that run another program: their own name is not what the user would call the run. */
 static bool is_runner(const char *word) {
-    static const char *const runners[] = {"srun", "aprun",   "jsrun",   "flux",  "env",     "time",
-                                          "nice", "timeout", "numactl", "xterm", "taskset", "gdb",
-                                          "valgrind"};
+    static const char *const runners[] = {"srun",    "aprun", "jsrun",   "flux",    "env",
+                                          "time",    "nice",  "timeout", "numactl", "xterm",
+                                          "taskset", "gdb",   "valgrind"};
     const char *name = rf_base_name(word);
     return one_of(name, runners, sizeof runners / sizeof runners[0]) || is_interpreter(word) ||
-           rf_starts_with(name, "mpirun") ||
-           rf_starts_with(name, "mpiexec") || strcmp(name, "orterun") == 0 ||
-           strcmp(name, "prterun") == 0;
+           rf_starts_with(name, "mpirun") || rf_starts_with(name, "mpiexec") ||
+           strcmp(name, "orterun") == 0 || strcmp(name, "prterun") == 0;
 }
 
 /* A file name made of harmless characters only. */
@@ -155,8 +154,9 @@ static char *tidy(const char *word) {
 static char *scriptless(const char *word) {
     char *name = tidy(word);
     char *dot = strrchr(name, '.');
-    if (dot && dot != name && (strcmp(dot, ".py") == 0 || strcmp(dot, ".pl") == 0 ||
-                               strcmp(dot, ".sh") == 0 || strcmp(dot, ".rb") == 0))
+    if (dot && dot != name &&
+        (strcmp(dot, ".py") == 0 || strcmp(dot, ".pl") == 0 || strcmp(dot, ".sh") == 0 ||
+         strcmp(dot, ".rb") == 0))
         *dot = 0;
     return name;
 }
@@ -208,8 +208,7 @@ static bool conclude(char *const *command, const char *launcher_mpi, const char 
                 "%s is linked with %s (%s), but %s belongs to %s: they cannot run together",
                 seen->linked_word, rf_mpi_title(seen->linked_mpi), seen->linked_library, command[0],
                 rf_mpi_title(launcher_mpi));
-        return rf_hint(error, "use %s's launcher, or overrule the detection with -m",
-                       rf_mpi_title(seen->linked_mpi));
+        return rf_hint(error, "refrain doctor");
     }
     if (seen->linked_mpi) {
         detected->mpi = seen->linked_mpi;
@@ -236,21 +235,22 @@ static bool conclude(char *const *command, const char *launcher_mpi, const char 
     rf_fail(error, RF_EXIT_ENVIRONMENT,
             "%s: no MPI found: neither the command nor an mpirun in PATH shows which one it uses",
             command[0]);
-    return rf_hint(error, "name it with -m openmpi or -m mpich");
+    return rf_hint(error,
+                   "refrain record -m openmpi COMMAND... or refrain record -m mpich COMMAND...");
 }
 
 bool rf_detect(char *const *command, const char *wanted, struct rf_detected *detected,
                struct rf_error *error) {
     *detected = (struct rf_detected){0};
     if (wanted && !rf_known_mpi(wanted)) {
-        rf_fail(error, RF_EXIT_USAGE, "--mpi %s: unknown MPI", wanted);
-        return rf_hint(error, "openmpi and mpich are known");
+        rf_fail(error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi and mpich are known", wanted);
+        return rf_hint(error, "refrain doctor");
     }
     char *first = rf_find_executable(command[0]);
     if (!first) {
-        rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s: %s", command[0],
-                strchr(command[0], '/') ? strerror(errno ? errno : ENOENT) : "not found in PATH");
-        return rf_hint(error, "refrain doctor");
+        return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s: %s", command[0],
+                       strchr(command[0], '/') ? strerror(errno ? errno : ENOENT)
+                                               : "not found in PATH");
     }
     const char *how = "";
     detected->launcher = rf_launcher_of(first, &how);
@@ -269,13 +269,13 @@ bool rf_detect(char *const *command, const char *wanted, struct rf_detected *det
     if (seen.static_word) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,
                 "%s is statically linked: nothing can be loaded into it", seen.static_word);
-        return rf_hint(error, "link the program dynamically");
+        return rf_hint(error, "ldd %s", seen.static_word);
     }
     if (seen.embedded_word) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,
                 "%s contains the MPI library (static linking): its calls cannot be intercepted",
                 seen.embedded_word);
-        return rf_hint(error, "link the program with the shared MPI library");
+        return rf_hint(error, "ldd %s", seen.embedded_word);
     }
     if (wanted) {
         detected->mpi = strcmp(wanted, "mpich") == 0 ? "mpich" : "openmpi";
@@ -285,4 +285,6 @@ bool rf_detect(char *const *command, const char *wanted, struct rf_detected *det
     return conclude(command, mpi_of(detected->launcher), how, &seen, detected, error);
 }
 
-void rf_detected_free(struct rf_detected *detected) { free(detected->program); }
+void rf_detected_free(struct rf_detected *detected) {
+    free(detected->program);
+}

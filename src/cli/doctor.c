@@ -94,12 +94,12 @@ static int run_probe(const char *launcher_path, enum rf_launcher launcher, const
     if (!mkdtemp(directory))
         return -1;
     char *self = rf_find_self(), *output = rf_text("%s/output", directory);
-    char *openmpi[] = {(char *)launcher_path, (char *)"--oversubscribe",
-                       (char *)"-n",          (char *)"2",
-                       self,                  (char *)"--probe",
-                       (char *)rf_base_name(adapter), NULL};
-    char *hydra[] = {(char *)launcher_path,         (char *)"-n", (char *)"2", self,
-                     (char *)"--probe", (char *)rf_base_name(adapter), NULL};
+    char *openmpi[] = {
+        (char *)launcher_path, (char *)"--oversubscribe",     (char *)"-n", (char *)"2", self,
+        (char *)"--probe",     (char *)rf_base_name(adapter), NULL};
+    char *hydra[] = {
+        (char *)launcher_path,         (char *)"-n", (char *)"2", self, (char *)"--probe",
+        (char *)rf_base_name(adapter), NULL};
     struct rf_launch launch = {.command = launcher == RF_LAUNCHER_OPENMPI ? openmpi : hydra,
                                .launcher = launcher,
                                .adapter = adapter,
@@ -260,8 +260,8 @@ int rf_verb_doctor(const struct rf_options *options) {
                    : rf_copy(error.text));
     const char *only = options->mpi ? options->mpi : detected.mpi;
     if (only && !rf_known_mpi(only)) {
-        rf_fail(&error, RF_EXIT_USAGE, "--mpi %s: unknown MPI", only);
-        rf_hint(&error, "openmpi and mpich are known");
+        rf_fail(&error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi and mpich are known", only);
+        rf_hint(&error, "refrain doctor");
         return rf_report_error(&error);
     }
     bool works = false;
@@ -273,8 +273,8 @@ int rf_verb_doctor(const struct rf_options *options) {
     examine_disk(&findings);
     examine_debugging(&findings);
     for (size_t i = 0; i < findings.count; i++)
-        works = works && !(findings.list[i].verdict == BAD &&
-                           strcmp(findings.list[i].topic, "disk") == 0);
+        works = works &&
+                !(findings.list[i].verdict == BAD && strcmp(findings.list[i].topic, "disk") == 0);
     if (options->json)
         print_json(&findings, works);
     else

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "describe.h"
 #include "location.h"
 #include "manifest.h"
 #include "messages.h"
@@ -35,24 +36,10 @@ static const char *place_of(struct dump *dump, uint32_t number, const struct rf_
     return dump->places[number];
 }
 
-static const char *value_text(enum rf_column column, int32_t value, char buffer[24]) {
-    if (value == RF_UNKNOWN && column != RF_COL_HASH && column != RF_COL_CALL)
-        return "unknown";
-    if (value == RF_UNDEFINED && column != RF_COL_HASH && column != RF_COL_CALL)
-        return "none";
-    if (column == RF_COL_HASH)
-        snprintf(buffer, 24, "%08" PRIx32, (uint32_t)value);
-    else if (column == RF_COL_CALL)
-        snprintf(buffer, 24, "%" PRIu32, (uint32_t)value);
-    else
-        snprintf(buffer, 24, "%" PRId32, value);
-    return buffer;
-}
-
 static json_t *value_json(enum rf_column column, int32_t value) {
-    char buffer[24];
+    char buffer[RF_VALUE_TEXT];
     if (column == RF_COL_HASH)
-        return json_string(value_text(column, value, buffer));
+        return json_string(rf_value_text(column, value, buffer));
     if (column == RF_COL_CALL)
         return json_integer((json_int_t)(uint32_t)value);
     return value == RF_UNKNOWN || value == RF_UNDEFINED ? json_null() : json_integer(value);
@@ -60,35 +47,14 @@ static json_t *value_json(enum rf_column column, int32_t value) {
 
 static void print_text(struct dump *dump, const struct rf_event *event) {
     const struct rf_site *site = rf_reader_site(dump->reader, event->site);
-    unsigned flags = rf_kind_flags[event->kind];
     printf("%5d %9" PRIu64 "  %-6s", dump->rank, event->number, rf_kind_names[event->kind]);
     /* Signatures belong to no single call. */
     if (event->kind == RF_CHECK)
         printf(" %-16s %-20s", "", "");
     else
         printf(" %-16s %-20s", site ? site->function : "?", place_of(dump, event->site, site));
-    const int32_t values[2] = {event->first, event->second};
-    const char *comma = " ";
-    for (int i = 0; i < 2; i++) {
-        enum rf_column column = rf_kind_columns[event->kind][i];
-        char buffer[24];
-        if (column == RF_COL_NONE)
-            continue;
-        printf("%s%s %s", comma, rf_column_names[column], value_text(column, values[i], buffer));
-        comma = ", ";
-    }
-    if (event->channel)
-        printf("%schannel %" PRIu32, comma, event->channel);
-    if (flags & RF_BACK)
-        printf("%sof the post %" PRIu32 " back", comma, event->back);
-    if (flags & RF_LIST) {
-        printf("%s{", comma);
-        for (uint32_t i = 0; i < event->list_length; i++)
-            printf("%s%" PRId32, i ? " " : "", event->list[i]);
-        putchar('}');
-    }
-    if (flags & RF_REPEATS && event->run > 1)
-        printf("  x %" PRIu64, event->run);
+    putchar(' ');
+    rf_describe(event, stdout);
     putchar('\n');
 }
 

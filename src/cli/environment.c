@@ -8,8 +8,8 @@
 
 /* An entry that ends with "=" is a whole name, any other the beginning of one. */
 static const char *const relevant[] = {
-    "OMPI_",    "PMIX_MCA_", "PRTE_MCA_", "MPIR_", "MPICH_", "MPIEXEC_",        "HYDRA_", "UCX_",
-    "FI_",      "OMP_",      "GOMP_",     "KMP_",  "I_MPI_", "LD_LIBRARY_PATH=", "PATH=",
+    "OMPI_", "PMIX_MCA_", "PRTE_MCA_", "MPIR_", "MPICH_", "MPIEXEC_",         "HYDRA_", "UCX_",
+    "FI_",   "OMP_",      "GOMP_",     "KMP_",  "I_MPI_", "LD_LIBRARY_PATH=", "PATH=",
 };
 
 /* These belong to one job, not to the way jobs are run; restoring them would be wrong. */

@@ -98,8 +98,8 @@ static void bash_verb(const struct rf_verb *verb) {
             printf("%s-%c", first ? "" : " ", option->letter);
         first = false;
     }
-    printf("'\n        operand=%s ;;\n", takes_traces(verb)                ? "trace"
-                                         : verb->operands == RF_TAKES_NAME ? "bench"
+    printf("'\n        operand=%s ;;\n", takes_traces(verb)                   ? "trace"
+                                         : verb->operands == RF_TAKES_NAME    ? "bench"
                                          : verb->operands == RF_TAKES_NOTHING ? "nothing"
                                                                               : "command");
 }
@@ -133,25 +133,26 @@ static void bash(void) {
             printf("COMPREPLY=($(compgen -W '%s' -- \"$current\")); ", option->completion);
         fputs("return ;;\n", stdout);
     }
-    fputs("  esac\n"
-          "  if [[ $current == -* ]]; then\n"
-          "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
-          "    return\n"
-          "  fi\n"
-          "  case $operand in\n"
-          "    trace)\n"
-          "      place=${REFRAIN_DIR:-refrain.data}\n"
-          "      for word in \"$place\"/*/manifest.json; do\n"
-          "        [ -e \"$word\" ] && COMPREPLY+=($(compgen -W \"${word%/manifest.json}\" -- "
-          "\"$current\"))\n"
-          "      done\n"
-          "      COMPREPLY+=($(compgen -d -- \"$current\")) ;;\n"
-          "    bench) COMPREPLY=($(compgen -W \"$(refrain bench 2>/dev/null)\" -- \"$current\")) ;;\n"
-          "    command) COMPREPLY=($(compgen -c -- \"$current\") $(compgen -f -- \"$current\")) ;;\n"
-          "  esac\n"
-          "}\n"
-          "complete -o filenames -F _refrain refrain\n",
-          stdout);
+    fputs(
+        "  esac\n"
+        "  if [[ $current == -* ]]; then\n"
+        "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
+        "    return\n"
+        "  fi\n"
+        "  case $operand in\n"
+        "    trace)\n"
+        "      place=${REFRAIN_DIR:-refrain.data}\n"
+        "      for word in \"$place\"/*/manifest.json; do\n"
+        "        [ -e \"$word\" ] && COMPREPLY+=($(compgen -W \"${word%/manifest.json}\" -- "
+        "\"$current\"))\n"
+        "      done\n"
+        "      COMPREPLY+=($(compgen -d -- \"$current\")) ;;\n"
+        "    bench) COMPREPLY=($(compgen -W \"$(refrain bench 2>/dev/null)\" -- \"$current\")) ;;\n"
+        "    command) COMPREPLY=($(compgen -c -- \"$current\") $(compgen -f -- \"$current\")) ;;\n"
+        "  esac\n"
+        "}\n"
+        "complete -o filenames -F _refrain refrain\n",
+        stdout);
 }
 
 /* Text between single quotes of a zsh specification. */

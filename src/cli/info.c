@@ -113,14 +113,12 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
                (int)json_integer_value(status));
     else
         puts(", and cut off: the recording is running or refrain was killed");
-    printf("MPI        %s%s%s\n", rf_mpi_title(rf_manifest_mpi(manifest)), *library ? ": " : "",
-           library);
+    printf("MPI        %s\n", *library ? library : rf_mpi_title(rf_manifest_mpi(manifest)));
     printf("ranks      %d", summary->size);
     json_t *hosts = hosts_of(summary);
     size_t i;
     const json_t *host;
-    json_array_foreach(hosts, i, host)
-        printf("%s%s", i ? ", " : " on ", json_string_value(host));
+    json_array_foreach(hosts, i, host) printf("%s%s", i ? ", " : " on ", json_string_value(host));
     printf("\nscheme     %s, refrain %s\n", rf_manifest_text(manifest, "scheme"),
            rf_manifest_text(manifest, "refrain"));
     json_decref(hosts);
@@ -141,7 +139,7 @@ static void print_text(const char *path, const json_t *manifest, const struct rf
             printf("  %-8s %12" PRIu64 "\n", rf_kind_names[kind], summary->kinds[kind]);
     if (summary->unsupported_count) {
         char *names = rf_summary_unsupported(summary);
-        printf("not recorded  %s\n", names);
+        printf("not recorded: %s\n", names);
         free(names);
     }
     puts("how it ended");
@@ -166,10 +164,10 @@ int rf_verb_info(const struct rf_options *options) {
     else
         print_text(path, manifest, &summary, symbols);
     rf_pager_end();
-    int code = rf_summary_whole(&summary, options->trace ? options->trace : rf_shown_path(path),
-                                &error)
-                   ? RF_EXIT_OK
-                   : rf_report_error(&error);
+    int code =
+        rf_summary_whole(&summary, options->trace ? options->trace : rf_shown_path(path), &error)
+            ? RF_EXIT_OK
+            : rf_report_error(&error);
     rf_symbols_free(symbols);
     rf_summary_free(&summary);
     json_decref(manifest);

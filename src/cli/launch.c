@@ -23,9 +23,9 @@ struct variable {
 static size_t variables(const struct rf_launch *launch, const char *preload,
                         struct variable list[VARIABLES_MOST]) {
     size_t count = 0;
-    list[count++] = (struct variable){
-        "LD_PRELOAD", preload && *preload ? rf_text("%s:%s", launch->adapter, preload)
-                                          : rf_copy(launch->adapter)};
+    list[count++] = (struct variable){"LD_PRELOAD", preload && *preload
+                                                        ? rf_text("%s:%s", launch->adapter, preload)
+                                                        : rf_copy(launch->adapter)};
     list[count++] = (struct variable){"REFRAIN_MODE", rf_copy(launch->mode)};
     list[count++] = (struct variable){"REFRAIN_TRACE", rf_copy(launch->trace)};
     if (launch->run)
@@ -183,7 +183,9 @@ void rf_signals_guard(pid_t child) {
     }
 }
 
-int rf_signal_seen(void) { return seen_signal; }
+int rf_signal_seen(void) {
+    return seen_signal;
+}
 
 int rf_launch_wait(pid_t child) {
     int status = 0;

@@ -11,10 +11,10 @@
 struct rf_launch {
     char *const *command;
     enum rf_launcher launcher;
-    const char *adapter;   /* the library to preload */
-    const char *mode;      /* REFRAIN_MODE, and so on: see engine/progress.h */
+    const char *adapter; /* the library to preload */
+    const char *mode;    /* REFRAIN_MODE, and so on: see engine/progress.h */
     const char *trace;
-    const char *run;       /* NULL: not set */
+    const char *run; /* NULL: not set */
     const char *scheme;
     const char *directory; /* where to run; NULL: here */
     bool verbose;          /* say what is run */

@@ -59,7 +59,7 @@ static bool take_named(struct rf_new_trace *trace, const char *output, struct rf
         rf_fail(error, RF_EXIT_ENVIRONMENT,
                 "%s: already exists and is not an empty directory; a trace is never overwritten",
                 output);
-        return rf_hint(error, "choose another directory with -o");
+        return rf_hint(error, "refrain record -o %s-2 COMMAND...", output);
     }
     if (access(output, W_OK | X_OK) != 0)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot write into %s: %s", output,
@@ -86,12 +86,11 @@ static unsigned next_number(const char *folder, const char *program) {
     return next;
 }
 
-static bool take_numbered(struct rf_new_trace *trace, const char *program,
-                          struct rf_error *error) {
+static bool take_numbered(struct rf_new_trace *trace, const char *program, struct rf_error *error) {
     const char *folder = rf_traces_folder();
     if (!make_folders(folder)) {
         rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot create %s: %s", folder, strerror(errno));
-        return rf_hint(error, "choose another place with -o DIR or REFRAIN_DIR");
+        return rf_hint(error, "refrain record -o DIR COMMAND...");
     }
     /* Another recording may take the same number at the same time: mkdir decides. */
     for (unsigned number = next_number(folder, program);; number++) {
@@ -102,7 +101,7 @@ static bool take_numbered(struct rf_new_trace *trace, const char *program,
         if (cause != EEXIST) {
             rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot create %s: %s", trace->shown,
                     strerror(cause));
-            return rf_hint(error, "choose another place with -o DIR or REFRAIN_DIR");
+            return rf_hint(error, "refrain record -o DIR COMMAND...");
         }
         free(trace->shown);
     }
@@ -117,8 +116,8 @@ bool rf_new_trace(struct rf_new_trace *trace, const char *output, const char *pr
     if (!(output ? take_named(trace, output, error) : take_numbered(trace, program, error)))
         return false;
     trace->path = realpath(trace->shown, NULL);
-    return trace->path || rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: %s", trace->shown,
-                                  strerror(errno));
+    return trace->path ||
+           rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: %s", trace->shown, strerror(errno));
 }
 
 /* A symbolic link is replaced by renaming, so that it always leads somewhere. */

@@ -83,11 +83,11 @@ static struct row *read_rows(const char *folder, size_t *count) {
 static void print_json(const struct row *rows, size_t count) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(
-            list, json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:b}", "trace", rows[i].path, "command",
-                            rows[i].command, "started", rows[i].started, "state", rows[i].state,
-                            "ranks", (json_int_t)rows[i].ranks, "bytes", (json_int_t)rows[i].bytes,
-                            "latest", rows[i].latest));
+        json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:b}", "trace",
+                                              rows[i].path, "command", rows[i].command, "started",
+                                              rows[i].started, "state", rows[i].state, "ranks",
+                                              (json_int_t)rows[i].ranks, "bytes",
+                                              (json_int_t)rows[i].bytes, "latest", rows[i].latest));
     json_dumpf(list, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(list);

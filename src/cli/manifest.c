@@ -102,8 +102,9 @@ json_t *rf_manifest_load(const char *directory, struct rf_error *error) {
     json_t *manifest = NULL;
     FILE *file = fopen(path, "re");
     if (!file) {
-        rf_fail(error, RF_EXIT_TRACE, "%s: not a trace: it has no manifest.json that can be read (%s)",
-                directory, strerror(errno));
+        rf_fail(error, RF_EXIT_TRACE,
+                "%s: not a trace: it has no manifest.json that can be read (%s)", directory,
+                strerror(errno));
         rf_hint(error, "refrain ls");
     } else if (!(manifest = json_loadf(file, 0, &cause))) {
         rf_fail(error, RF_EXIT_TRACE, "%s is damaged: line %d: %s", path, cause.line, cause.text);

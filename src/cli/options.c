@@ -153,8 +153,8 @@ static bool operands(const struct rf_verb *verb, char **words, bool dashes,
     return !*words || surplus(verb, *words, error);
 }
 
-bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv,
-                      struct rf_options *options, struct rf_error *error) {
+bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv, struct rf_options *options,
+                      struct rf_error *error) {
     struct option table[OPTIONS_MOST];
     char letters[2 * OPTIONS_MOST + 3] = "+:";
     size_t count = 0, length = 2;
@@ -173,8 +173,7 @@ bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv,
     }
     table[count] = (struct option){0};
 
-    *options = (struct rf_options){
-        .scheme = "order", .stall_timeout = 30, .limit = UINT64_MAX};
+    *options = (struct rf_options){.scheme = "order", .stall_timeout = 30, .limit = UINT64_MAX};
     opterr = 0;
     optind = 1;
     for (;;) {
@@ -182,7 +181,11 @@ bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv,
         int found = getopt_long(argc, argv, letters, table, NULL);
         if (found == -1)
             break;
-        if (found == '?' || found == ':')
+        /* getopt takes beginnings of names for the names; they would break with every new option.
+         */
+        bool shortened = found >= LONG_BASE &&
+                         strcspn(word + 2, "=") != strlen(rf_option_table[found - LONG_BASE].name);
+        if (found == '?' || found == ':' || shortened)
             return refuse(verb, word, (char)optopt, found == ':', error);
         for (size_t i = 0; i < rf_option_count; i++)
             if (found == LONG_BASE + (int)i ||

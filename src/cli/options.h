@@ -62,8 +62,8 @@ const struct rf_verb *rf_find_verb(const char *name);
 bool rf_verb_takes(const struct rf_verb *verb, const struct rf_option *option);
 
 /* Parses what follows the verb; argv[0] is the verb itself. */
-bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv,
-                      struct rf_options *options, struct rf_error *error);
+bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv, struct rf_options *options,
+                      struct rf_error *error);
 
 #define RF_VERB(symbol, name, operands, synopsis, summary)                                         \
     int rf_verb_##name(const struct rf_options *options);

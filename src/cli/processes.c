@@ -12,7 +12,9 @@
 
 #include "text.h"
 
-void rf_adopt_orphans(void) { prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
+void rf_adopt_orphans(void) {
+    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
 
 /* Parent and state of a process; false when there is none. */
 static bool look(pid_t process, pid_t *parent, char *state) {
@@ -36,14 +38,14 @@ static bool look(pid_t process, pid_t *parent, char *state) {
 }
 
 bool rf_process_gone(pid_t process) {
-    pid_t parent;
-    char state;
+    pid_t parent = 0;
+    char state = 0;
     return kill(process, 0) != 0 ? errno == ESRCH
                                  : look(process, &parent, &state) && (state == 'Z' || state == 'X');
 }
 
 static bool descends_from_us(pid_t process) {
-    char state;
+    char state = 0;
     for (int depth = 0; depth < 64 && process > 1; depth++) {
         pid_t parent = 0;
         if (!look(process, &parent, &state))
@@ -71,22 +73,32 @@ static size_t signal_descendants(int number) {
     return count;
 }
 
-int rf_stop_child(pid_t child) {
-    const struct timespec pause = {.tv_nsec = 20000000};
+/* Collects what has ended; true when the launcher is among it. */
+static bool collect(pid_t launcher, int *status) {
+    bool found = false;
+    int other;
+    for (pid_t ended; (ended = waitpid(-1, &other, WNOHANG)) > 0;)
+        if (ended == launcher) {
+            *status = other;
+            found = true;
+        }
+    return found;
+}
+
+int rf_stop_launcher(pid_t launcher) {
+    /* Open MPI itself waits for a second or two before it kills ranks that do not listen. */
+    enum { STEP_MS = 20, POLITE_MS = 5000 };
+    const struct timespec pause = {.tv_nsec = STEP_MS * 1000000L};
     int status = 0;
-    kill(child, SIGTERM);
-    for (int i = 0; i < 100; i++) {
-        if (waitpid(child, &status, WNOHANG) == child)
-            break;
+    bool ended = false;
+    kill(launcher, SIGTERM);
+    for (int time = 0; time < POLITE_MS && !(ended = collect(launcher, &status)); time += STEP_MS)
         nanosleep(&pause, NULL);
-    }
     /* What is left did not listen, or lost its parent; a killed parent may leave children anew. */
-    for (int i = 0; i < 50 && signal_descendants(SIGKILL); i++) {
-        int other;
-        for (pid_t ended; (ended = waitpid(-1, &other, WNOHANG)) > 0;)
-            if (ended == child)
-                status = other;
+    for (int i = 0; i < 100 && (signal_descendants(SIGKILL) || !ended); i++) {
         nanosleep(&pause, NULL);
+        ended = collect(launcher, &status) || ended;
     }
+    collect(launcher, &status);
     return status;
 }

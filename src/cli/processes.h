@@ -7,8 +7,9 @@
 
 /* From now on, descendants whose parent ended become our children instead of init's. */
 void rf_adopt_orphans(void);
-/* Ends a child and everything below us: politely, after two seconds firmly. Returns its status. */
-int rf_stop_child(pid_t child);
+/* Ends a launcher and everything below us; returns its status. It is asked to end, and given the
+   time that launchers need to end their ranks and tidy up; then all that is left is killed. */
+int rf_stop_launcher(pid_t launcher);
 /* Is a process of this host gone (or only waiting to be collected)? */
 bool rf_process_gone(pid_t process);
 

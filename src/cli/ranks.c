@@ -26,11 +26,12 @@ bool rf_ranks_parse(const char *list, int size, bool *chosen, struct rf_error *e
         }
         if (!good || last < first || (*at && *at != ',')) {
             rf_fail(error, RF_EXIT_USAGE, "--rank %s: not a list of ranks", list);
-            return rf_hint(error, "a list looks like 7 or 0,3,8-11");
+            return rf_hint(error, "refrain dump --rank 0,3,8-11");
         }
         if (last >= size) {
-            rf_fail(error, RF_EXIT_USAGE, "--rank %s: there is no rank %ld, the trace has ranks 0-%d",
-                    list, last, size - 1);
+            rf_fail(error, RF_EXIT_USAGE,
+                    "--rank %s: there is no rank %ld, the trace has ranks 0-%d", list, last,
+                    size - 1);
             return rf_hint(error, "refrain info");
         }
         for (long rank = first; rank <= last; rank++)

@@ -21,10 +21,10 @@ static bool check_scheme(const char *scheme, struct rf_error *error) {
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strcmp(scheme, later[i]) == 0) {
             rf_fail(error, RF_EXIT_USAGE, "--scheme %s: not available in this version", scheme);
-            return rf_hint(error, "leave --scheme out: order is the default");
+            return rf_hint(error, "refrain record -s order COMMAND...");
         }
     rf_fail(error, RF_EXIT_USAGE, "--scheme %s: unknown scheme", scheme);
-    return rf_hint(error, "leave --scheme out: order is the default");
+    return rf_hint(error, "refrain record -s order COMMAND...");
 }
 
 /* What the ranks know and the command line did not, before they ran. */
@@ -79,9 +79,8 @@ static void warn(const struct rf_summary *summary, const char *shown) {
 static void announce(const struct rf_summary *summary, const struct rf_new_trace *trace) {
     char size[RF_SIZE_TEXT];
     rf_say("recorded: %s: %s, %llu event%s, %zu rank%s", trace->shown,
-           rf_size_text(rf_directory_bytes(trace->path), size),
-           (unsigned long long)summary->events, rf_plural(summary->events), summary->count,
-           rf_plural(summary->count));
+           rf_size_text(rf_directory_bytes(trace->path), size), (unsigned long long)summary->events,
+           rf_plural(summary->events), summary->count, rf_plural(summary->count));
     if (trace->numbered) {
         rf_say_hint("refrain replay");
         return;
@@ -159,8 +158,9 @@ int rf_verb_record(const struct rf_options *options) {
         !rf_detect(options->command, options->mpi, &detected, &error)) {
         code = rf_report_error(&error);
     } else if (!(adapter = rf_find_adapter(detected.mpi))) {
-        rf_fail(&error, RF_EXIT_ENVIRONMENT, "librefrain-%s.so: not found: this Refrain was built "
-                                             "without %s",
+        rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                "librefrain-%s.so: not found: this Refrain was built "
+                "without %s",
                 detected.mpi, rf_mpi_title(detected.mpi));
         rf_hint(&error, "refrain doctor");
         code = rf_report_error(&error);

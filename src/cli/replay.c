@@ -52,6 +52,8 @@ static bool detect_same(const struct rf_options *options, const json_t *manifest
     const char *wanted = options->mpi || options->command ? options->mpi : recorded;
     if (!rf_detect(command, wanted, detected, error))
         return false;
+    if (wanted != options->mpi)
+        snprintf(detected->because, sizeof detected->because, "as recorded");
     if (strcmp(detected->mpi, recorded) == 0)
         return true;
     rf_fail(error, RF_EXIT_TRACE, "the trace was recorded with %s, but the command uses %s (%s)",
@@ -66,6 +68,19 @@ static bool all_finished_in_recording(const struct rf_summary *summary) {
     return true;
 }
 
+/* A rank that did not reach its end; the one that died in its own code rather than those that
+   waited for it and were ended by the launcher. */
+static const struct rf_progress *find_unfinished(const struct rf_supervision *supervision) {
+    const struct rf_progress *found = NULL;
+    for (size_t i = 0; i < supervision->count; i++) {
+        const struct rf_progress *rank = &supervision->ranks[i];
+        if (rank->state != RF_STATE_FINISHED &&
+            (!found || (found->state == RF_STATE_WAITING && rank->state == RF_STATE_RUNNING)))
+            found = rank;
+    }
+    return found;
+}
+
 /* The verdict on a run that is over. */
 static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher, bool quiet) {
     const struct rf_supervision *supervision = replayed->supervision;
@@ -78,15 +93,11 @@ static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher, 
         rf_report_stall(replayed);
         return RF_EXIT_DIVERGED;
     }
-    const struct rf_progress *unfinished = NULL;
-    for (size_t i = 0; i < supervision->count && !unfinished; i++)
-        if (supervision->ranks[i].state != RF_STATE_FINISHED)
-            unfinished = &supervision->ranks[i];
+    const struct rf_progress *unfinished = find_unfinished(supervision);
     int status = rf_program_status(supervision->status, launcher, unfinished != NULL);
     /* Equal ends have equal names, however the launcher mixed them up. */
-    if (recorded_status && supervision->status ==
-                               (int)json_integer_value(
-                                   json_object_get(replayed->manifest, "launcher_status")))
+    if (recorded_status && supervision->status == (int)json_integer_value(json_object_get(
+                                                      replayed->manifest, "launcher_status")))
         status = (int)json_integer_value(recorded_status);
     if (supervision->count == 0) {
         struct rf_error error = {0};
@@ -109,6 +120,12 @@ static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher, 
             events += supervision->ranks[i].events;
         rf_say("replayed: %s: %llu event%s, %zu rank%s, no difference", replayed->trace, events,
                rf_plural(events), supervision->count, rf_plural(supervision->count));
+    }
+    /* A crashed rank runs free after the end of its recording: that may come out differently. */
+    if (recorded_status && status != json_integer_value(recorded_status)) {
+        rf_say("the end differs: the program ended with status %d, recorded was %d", status,
+               (int)json_integer_value(recorded_status));
+        rf_say_hint("refrain info %s", replayed->trace);
     }
     return status;
 }

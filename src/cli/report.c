@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "describe.h"
 #include "detect.h"
 #include "elf_facts.h"
 #include "manifest.h"
@@ -38,16 +39,40 @@ static void print_call(const struct rf_replayed *replayed, struct rf_symbols *sy
         module = recorded_module(replayed->directory, rank, call->module);
     else
         snprintf(module.path, sizeof module.path, "%s", call->module);
-    if (!call->function[0]) {
-        fprintf(stderr, "  %-9s %s\n", label, call->detail[0] ? call->detail : "nothing more");
+    if (!call->function[0])
         return;
-    }
     fprintf(stderr, "  %-9s %s", label, call->function);
     if (call->module[0])
         fprintf(stderr, " at %s", rf_symbols_place(symbols, &module, call->offset, place));
     if (call->detail[0])
         fprintf(stderr, " (%s)", call->detail);
     fputc('\n', stderr);
+}
+
+/* A signature that differs names no call: the recorded decision after it shows where it was. */
+static void print_next_recorded(const struct rf_replayed *replayed, struct rf_symbols *symbols,
+                                const struct rf_progress *rank) {
+    struct rf_error ignored = {0};
+    struct rf_reader *reader = rf_reader_open(replayed->directory, rank->rank, &ignored);
+    struct rf_event event = {0};
+    bool found = false;
+    while (reader && !found && rf_reader_next(reader, &event, &ignored) == RF_READ_EVENT)
+        found =
+            event.number + (rf_kind_flags[event.kind] & RF_REPEATS ? event.run : 1) > rank->event &&
+            event.kind != RF_CHECK && event.kind != RF_LATE && event.kind != RF_END;
+    const struct rf_site *site = found ? rf_reader_site(reader, event.site) : NULL;
+    if (site) {
+        char place[RF_PLACE_TEXT];
+        rf_symbols_place(symbols, rf_reader_module(reader, site->module), site->offset, place);
+        fprintf(stderr,
+                "  %-9s calls like the recorded ones; the next recorded decision is event "
+                "%llu, %s at %s (",
+                "expected", (unsigned long long)event.number, site->function, place);
+        rf_describe(&event, stderr);
+        fputs(")\n", stderr);
+    }
+    if (reader)
+        rf_reader_close(reader);
 }
 
 static void print_reason(bool *first, const char *text) {
@@ -172,7 +197,11 @@ void rf_report_divergence(const struct rf_replayed *replayed) {
     rf_say("the replay diverged: rank %d, event %llu: %s", rank->rank,
            (unsigned long long)rank->event,
            rank->difference[0] ? rank->difference : "the call is not the recorded one");
-    print_call(replayed, symbols, rank->rank, "expected", &rank->expected, true);
+    /* What stands in brackets is no function. */
+    if (isalpha((unsigned char)rank->expected.function[0]))
+        print_call(replayed, symbols, rank->rank, "expected", &rank->expected, true);
+    else if (rank->size == replayed->summary->size)
+        print_next_recorded(replayed, symbols, rank);
     print_call(replayed, symbols, rank->rank, "came", &rank->got, false);
     uint32_t count =
         rank->history_count < RF_PROGRESS_HISTORY ? rank->history_count : RF_PROGRESS_HISTORY;
@@ -184,6 +213,17 @@ void rf_report_divergence(const struct rf_replayed *replayed) {
     rf_symbols_free(symbols);
 }
 
+/* Has a rank played all there is of a recording that was cut off? */
+static bool at_cut(const struct rf_summary *summary, const struct rf_progress *rank) {
+    for (size_t i = 0; i < summary->count; i++) {
+        const struct rf_rank_summary *recorded = &summary->ranks[i];
+        if (recorded->rank == rank->rank)
+            return rank->free || (recorded->ending.how == RF_END_NONE &&
+                                  rank->events >= recorded->events - recorded->late);
+    }
+    return rank->free;
+}
+
 void rf_report_stall(const struct rf_replayed *replayed) {
     const struct rf_supervision *supervision = replayed->supervision;
     struct rf_symbols *symbols = rf_symbols_new();
@@ -191,17 +231,17 @@ void rf_report_stall(const struct rf_replayed *replayed) {
     const struct rf_progress *stuck = NULL;
     for (size_t i = 0; i < supervision->count; i++)
         if (supervision->ranks[i].state == RF_STATE_WAITING) {
-            cut = cut && supervision->ranks[i].free;
-            if (!stuck || !supervision->ranks[i].free)
+            cut = cut && at_cut(replayed->summary, &supervision->ranks[i]);
+            if (!stuck || !at_cut(replayed->summary, &supervision->ranks[i]))
                 stuck = &supervision->ranks[i];
         }
     if (cut)
         rf_say("the replay stands still: the recording was cut off here, and every rank has waited "
-               "for %g seconds",
-               supervision->stall_timeout);
+               "for %g second%s",
+               supervision->stall_timeout, supervision->stall_timeout == 1 ? "" : "s");
     else
-        rf_say("the replay stands still: every rank has waited for %g seconds",
-               supervision->stall_timeout);
+        rf_say("the replay stands still: every rank has waited for %g second%s",
+               supervision->stall_timeout, supervision->stall_timeout == 1 ? "" : "s");
     for (size_t i = 0; i < supervision->count; i++) {
         const struct rf_progress *rank = &supervision->ranks[i];
         char place[RF_PLACE_TEXT];

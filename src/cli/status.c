@@ -17,22 +17,27 @@ bool rf_summary_crashed(const struct rf_summary *summary) {
 }
 
 /* Hydra exits with the signal's bare number; worse, it ORs the statuses of all ranks, and it ends
-   the other ranks with SIGKILL (9) itself: SIGABRT (6) shows as 6 or as 15. Of the signals that give
-   the number seen, the one that programs die of most often is taken. */
+   the other ranks with SIGKILL (9) itself: SIGABRT (6) shows as 6 or as 15. Of the signals that
+   give the number seen, the one that programs die of most often is taken; 0 for a number that is
+   rather the class of an MPI error, which MPICH exits with when it is fatal. */
 static int hydra_signal(int number) {
-    static const int likely[] = {SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGINT, SIGTERM};
+    static const int likely[] = {SIGSEGV, SIGABRT, SIGKILL, SIGILL,
+                                 SIGBUS,  SIGFPE,  SIGINT,  SIGTERM};
     for (size_t i = 0; i < sizeof likely / sizeof likely[0]; i++)
         if (likely[i] == number || (likely[i] | SIGKILL) == number)
             return likely[i];
-    return number;
+    return 0;
 }
 
 int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed) {
     if (WIFSIGNALED(wait_status))
         return 128 + WTERMSIG(wait_status);
     int code = WEXITSTATUS(wait_status);
-    if (launcher != RF_LAUNCHER_HYDRA || !crashed || code == 0 || code >= 32)
+    if (!crashed)
         return code;
-    /* What we were sent ourselves is what the ranks died of. */
-    return 128 + (rf_signal_seen() ? rf_signal_seen() : hydra_signal(code));
+    /* What we were sent ourselves is what the ranks died of; hydra may call that a success. */
+    if (rf_signal_seen())
+        return 128 + rf_signal_seen();
+    int signal = launcher == RF_LAUNCHER_HYDRA ? hydra_signal(code) : 0;
+    return signal ? 128 + signal : code;
 }

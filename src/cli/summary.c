@@ -29,6 +29,7 @@ static void read_events(struct rf_reader *reader, struct rf_rank_summary *rank,
             continue;
         summary->kinds[event.kind] += times;
         rank->events += times;
+        rank->late += event.kind == RF_LATE;
     }
     if (result == RF_READ_DAMAGED)
         rank->damaged = true;
@@ -147,6 +148,19 @@ char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symb
                    (unsigned long long)rank->events);
 }
 
+/* The words that follow "rank 7" as they follow "ranks 7,8". */
+static void print_plural(const char *text, FILE *out) {
+    static const char *const forms[][2] = {
+        {"was ", "were "}, {"has a ", "have a "}, {"is ", "are "}};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
+        if (rf_starts_with(text, forms[i][0])) {
+            fputs(forms[i][1], out);
+            text += strlen(forms[i][0]);
+            break;
+        }
+    fputs(text, out);
+}
+
 void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *symbols,
                         const char *prefix, FILE *out) {
     char **texts = rf_allocate(summary->count, sizeof *texts);
@@ -166,7 +180,12 @@ void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *sym
                 }
             }
         char *ranks = rf_ranks_text(alike, count);
-        fprintf(out, "%srank%s %s %s\n", prefix, rf_plural(count), ranks, texts[i]);
+        fprintf(out, "%srank%s %s ", prefix, rf_plural(count), ranks);
+        if (count > 1)
+            print_plural(texts[i], out);
+        else
+            fputs(texts[i], out);
+        fputc('\n', out);
         free(ranks);
         free(texts[i]);
         texts[i] = NULL;

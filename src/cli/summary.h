@@ -12,13 +12,14 @@
 
 struct rf_rank_summary {
     int rank;
-    bool damaged;          /* `error` says where; the counts are those before it */
+    bool damaged; /* `error` says where; the counts are those before it */
     struct rf_error error;
-    struct rf_node node;   /* all zero when the file could not be opened at all */
+    struct rf_node node; /* all zero when the file could not be opened at all */
     struct rf_ending ending;
-    struct rf_site site;   /* of the call in flight */
+    struct rf_site site; /* of the call in flight */
     struct rf_module module;
     uint64_t events, bytes, unmatched;
+    uint64_t late; /* events that only complete earlier ones: a replay does not play them */
 };
 
 struct rf_summary {

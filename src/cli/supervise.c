@@ -150,7 +150,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             supervision->outcome = RF_OUTCOME_DIVERGED;
             keep(supervision, &watch);
             if (ended != child)
-                supervision->status = rf_stop_child(child);
+                supervision->status = rf_stop_launcher(child);
             break;
         }
         if (ended == child || (ended < 0 && errno != EINTR)) {
@@ -165,7 +165,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
                    now() - moved_at >= supervision->stall_timeout) {
             supervision->outcome = RF_OUTCOME_STALLED;
             keep(supervision, &watch);
-            supervision->status = rf_stop_child(child);
+            supervision->status = rf_stop_launcher(child);
             break;
         }
         nanosleep(&pause, NULL);
@@ -175,4 +175,6 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     free(watch.list);
 }
 
-void rf_supervision_free(struct rf_supervision *supervision) { free(supervision->ranks); }
+void rf_supervision_free(struct rf_supervision *supervision) {
+    free(supervision->ranks);
+}

@@ -1,4 +1,5 @@
-/* Watching a replay: the ranks show how far they are, we notice when one differs or none gets on. */
+/* Watching a replay: the ranks show how far they are, we notice when one differs or none gets on.
+ */
 #ifndef RF_CLI_SUPERVISE_H
 #define RF_CLI_SUPERVISE_H
 
@@ -17,8 +18,8 @@ struct rf_supervision {
     const char *run;      /* the directory of progress files */
     double stall_timeout; /* seconds; 0: wait for ever */
     enum rf_outcome outcome;
-    int status;                    /* as wait() has it */
-    struct rf_progress *ranks;     /* last known state of every rank that attached, by rank */
+    int status;                /* as wait() has it */
+    struct rf_progress *ranks; /* last known state of every rank that attached, by rank */
     size_t count;
     int first_diverged; /* index into `ranks` */
 };

@@ -24,7 +24,9 @@ struct rf_symbols {
     size_t count;
 };
 
-struct rf_symbols *rf_symbols_new(void) { return rf_allocate(1, sizeof(struct rf_symbols)); }
+struct rf_symbols *rf_symbols_new(void) {
+    return rf_allocate(1, sizeof(struct rf_symbols));
+}
 
 void rf_symbols_free(struct rf_symbols *symbols) {
     if (!symbols)

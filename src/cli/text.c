@@ -24,9 +24,13 @@ char *rf_text(const char *format, ...) {
     return need(length < 0 ? NULL : text);
 }
 
-char *rf_copy(const char *text) { return need(strdup(text)); }
+char *rf_copy(const char *text) {
+    return need(strdup(text));
+}
 
-void *rf_allocate(size_t count, size_t bytes) { return need(calloc(count ? count : 1, bytes)); }
+void *rf_allocate(size_t count, size_t bytes) {
+    return need(calloc(count ? count : 1, bytes));
+}
 
 void *rf_grow(void *array, size_t count, size_t bytes) {
     return need(reallocarray(array, count + 1, bytes));
@@ -86,4 +90,6 @@ char *rf_command_text(char *const *words) {
     return need(text);
 }
 
-const char *rf_plural(uint64_t count) { return count == 1 ? "" : "s"; }
+const char *rf_plural(uint64_t count) {
+    return count == 1 ? "" : "s";
+}

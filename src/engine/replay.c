@@ -196,8 +196,9 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
     fill_history(replayer);
     __atomic_store_n(&progress->state, RF_STATE_DIVERGED, __ATOMIC_RELEASE);
     if (progress == &private_progress) {
-        fprintf(stderr, "refrain: rank %d: event %llu: %s\n", progress->rank,
-                (unsigned long long)progress->event, progress->difference);
+        fprintf(stderr, "refrain: rank %d: event %llu: %s: %s\n", progress->rank,
+                (unsigned long long)progress->event, progress->got.function,
+                progress->difference);
     } else {
         /* The command line watches and stops the job; after a while nobody seems to. */
         for (int i = 0; i < 50; i++)

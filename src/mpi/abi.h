@@ -14,16 +14,19 @@
 /* Open MPI gives up the core while it waits, if mpirun knows that there are more ranks than cores.
  */
 #    define RF_ABI_WAITS_SPIN 0
+#    define RF_ABI_LOOK_RAISES 0
 #    define RF_IN_BOTH(...) __VA_ARGS__
 #    define RF_IN_OPENMPI(...) __VA_ARGS__
 #    define RF_IN_MPICH(...)
-/* Open MPI's predefined handles are addresses of objects in the library. An adapter that referred to
-   them could not be loaded into a process without MPI, so they are looked up like the functions. */
+/* Open MPI's predefined handles are addresses of objects in the library. An adapter that referred
+   to them could not be loaded into a process without MPI, so they are looked up like the functions.
+ */
 struct rf_handles {
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
     MPI_Info info_null;
     MPI_Datatype byte;
+    MPI_Errhandler errhandler_null, errors_are_fatal, errors_return;
 };
 extern struct rf_handles rf_handles;
 #    undef MPI_COMM_WORLD
@@ -32,12 +35,18 @@ extern struct rf_handles rf_handles;
 #    undef MPI_REQUEST_NULL
 #    undef MPI_INFO_NULL
 #    undef MPI_BYTE
+#    undef MPI_ERRHANDLER_NULL
+#    undef MPI_ERRORS_ARE_FATAL
+#    undef MPI_ERRORS_RETURN
 #    define MPI_COMM_WORLD (rf_handles.comm_world)
 #    define MPI_COMM_SELF (rf_handles.comm_self)
 #    define MPI_COMM_NULL (rf_handles.comm_null)
 #    define MPI_REQUEST_NULL (rf_handles.request_null)
 #    define MPI_INFO_NULL (rf_handles.info_null)
 #    define MPI_BYTE (rf_handles.byte)
+#    define MPI_ERRHANDLER_NULL (rf_handles.errhandler_null)
+#    define MPI_ERRORS_ARE_FATAL (rf_handles.errors_are_fatal)
+#    define MPI_ERRORS_RETURN (rf_handles.errors_return)
 #elif defined(MPICH_VERSION)
 #    define RF_ABI_NAME "mpich"
 #    define RF_ABI_VERSION_TEXT "MPICH"
@@ -45,6 +54,8 @@ extern struct rf_handles rf_handles;
         { "libmpich.so.12", "libmpi.so.12" }
 /* MPICH never gives up the core: with more ranks than cores, waiting takes the time of working. */
 #    define RF_ABI_WAITS_SPIN 1
+/* MPICH calls the error handler of MPI_COMM_WORLD even when it is only asked about a request. */
+#    define RF_ABI_LOOK_RAISES 1
 #    define RF_ABI_LARGE_COUNTS 1
 #    define RF_IN_BOTH(...) __VA_ARGS__
 #    define RF_IN_OPENMPI(...)

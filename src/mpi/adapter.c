@@ -57,23 +57,24 @@ static int32_t class_of(int code) {
     return class;
 }
 
+const struct rf_event *rf_recorded_error(const struct rf_here *here) {
+    struct rf_session *session = &rf_the_session;
+    const struct rf_event *event = rf_free() ? NULL : rf_replay_peek(session);
+    if (!event || event->kind != RF_ERROR || event->second != (int32_t)session->calls)
+        return NULL;
+    const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
+    return site && strcmp(site->function, here->name) == 0 ? event : NULL;
+}
+
 static void compare_outcome(const struct rf_here *here, int code) {
     struct rf_session *session = &rf_the_session;
-    if (rf_free())
-        return;
-    const struct rf_event *event = rf_replay_peek(session);
-    bool recorded = false;
-    if (event && event->kind == RF_ERROR && event->second == (int32_t)session->calls) {
-        const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
-        recorded = site && strcmp(site->function, here->name) == 0;
-    }
-    if (!recorded && code == MPI_SUCCESS)
+    const struct rf_event *event = rf_recorded_error(here);
+    if (rf_free() || (!event && code == MPI_SUCCESS))
         return;
     int32_t class = code == MPI_SUCCESS ? MPI_SUCCESS : class_of(code);
-    if (!recorded) {
-        if (!session->replayer.free)
-            rf_diverge(session, here, event, NULL,
-                       "the call failed with error class %d, but not in the recording", class);
+    if (!event) {
+        rf_diverge(session, here, rf_replay_peek(session), NULL,
+                   "the call failed with error class %d, but not in the recording", class);
     } else if (event->first != class) {
         rf_diverge(session, here, event, NULL, "the call returned error class %d, recorded %d",
                    class, event->first);

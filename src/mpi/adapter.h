@@ -107,6 +107,9 @@ bool rf_free(void);
 const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, uint32_t channel,
                                  const char *detail);
 
+/* Replay: the error that this call returned in the recording, if it is the next event. */
+const struct rf_event *rf_recorded_error(const struct rf_here *here);
+
 /* Record: appends an event that may repeat. */
 static inline void rf_record(const struct rf_here *here, enum rf_kind kind, uint32_t channel,
                              int32_t first, int32_t second) {
@@ -120,8 +123,11 @@ static inline void rf_record(const struct rf_here *here, enum rf_kind kind, uint
 
 /* ---- waiting.c ---- */
 
+/* Asks about a request without completing it, and without the program's error handler hearing of
+   it. True if it is complete. */
+bool rf_look(MPI_Request request, MPI_Status *status);
 /* Replay: blocks until the request is complete, without completing it, and gives up the core. */
-void rf_await(MPI_Request request);
+void rf_await(const struct rf_here *here, MPI_Request request);
 /* Replay: called between two looks at something that has not happened yet. */
 struct rf_patience {
     unsigned looks;

@@ -1,7 +1,8 @@
 #include "mpi/channels.h"
 
-#define OTHERS (RF_MAX_CHANNELS - 1) /* shared by all communicators once the numbers are used up   \
-                                      */
+#define OTHERS                                                                                     \
+    (RF_MAX_CHANNELS - 1) /* shared by all communicators once the numbers are used up              \
+                           */
 
 void rf_channels_open(struct rf_channels *channels) {
     memset(channels, 0, sizeof *channels);

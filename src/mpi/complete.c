@@ -26,10 +26,24 @@ static struct watch watch_all(int count, const MPI_Request *requests, MPI_Status
         struct rf_scratch *scratch = rf_scratch(count);
         memcpy(scratch->requests, requests, (size_t)count * sizeof *requests);
         watch.requests = scratch->requests;
-        if (statuses == MPI_STATUSES_IGNORE)
+        if (statuses == MPI_STATUSES_IGNORE) {
             watch.statuses = scratch->statuses;
+            for (int i = 0; i < count; i++)
+                scratch->statuses[i].MPI_SOURCE = RF_UNKNOWN;
+        }
     }
     return watch;
+}
+
+/* After a call that completes all or, when it fails, some: a request that is still there was left
+   alone. One that stays because it is persistent says so in its status. */
+static void complete_all(const struct watch *watch, int code, int count,
+                         const MPI_Request *requests) {
+    for (int i = 0; watch->on && i < count; i++) {
+        bool gone = requests[i] == MPI_REQUEST_NULL;
+        if (code == MPI_SUCCESS || gone || watch->statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+            rf_pending_complete(watch->requests[i], &watch->statuses[i]);
+    }
 }
 
 static inline bool watch_one(MPI_Status *own, MPI_Status **status) {
@@ -89,12 +103,12 @@ static void must_end_here(const struct rf_here *here, MPI_Request request) {
 static int replay_wait(const struct rf_here *here, MPI_Request *request, MPI_Status *status) {
     show_wait(here);
     if (!rf_stand_ins_any(&rf_mpi.stand_ins)) {
-        rf_await(*request);
+        rf_await(here, *request);
         return rf_reals.Wait(request, status);
     }
     must_end_here(here, *request);
     MPI_Request inner = rf_stand_in_inner(*request);
-    rf_await(inner);
+    rf_await(here, inner);
     int code = rf_reals.Wait(&inner, status);
     rf_stand_in_update(request, inner);
     return code;
@@ -119,7 +133,7 @@ static MPI_Request *await_chosen(const struct rf_here *here, int chosen, const i
             if (i == 0)
                 rf_progress_detail(&rf_the_session.replayer, detail);
         }
-        rf_await(scratch->requests[i]);
+        rf_await(here, scratch->requests[i]);
     }
     return scratch->requests;
 }
@@ -163,7 +177,7 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
         if (event) {
             rf_replay_take(&rf_the_session.replayer);
             show_wait(&here);
-            rf_await(inner);
+            rf_await(&here, inner);
         }
         do
             code = rf_reals.Test(&inner, flag, status);
@@ -192,7 +206,7 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
         if (event) {
             rf_replay_take(&rf_the_session.replayer);
             show_wait(&here);
-            rf_await(inner);
+            rf_await(&here, inner);
         }
         do
             code = rf_reals.Request_get_status(inner, flag, status);
@@ -203,17 +217,18 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
 
 /* ---- all requests ---- */
 
-/* Which requests a failed wait-all completed is up to the library and to time. The recorded classes
-   tell: the others are left alone, marked as the library marked them. */
-static int replay_failed_waitall(const struct rf_here *here, const struct rf_event *error,
-                                 int count, MPI_Request *requests, MPI_Status *statuses) {
+/* Which requests a failed wait-all or test-all completed is up to the library and to time. The
+   recorded classes tell: the others are left alone, marked as the library marked them. */
+static int replay_failed_all(const struct rf_here *here, const struct rf_event *error, int count,
+                             MPI_Request *requests, int *flag, MPI_Status *statuses) {
     struct rf_scratch *scratch = rf_scratch(count);
     int chosen = 0;
     for (int i = 0; i < count; i++)
         if (error->list[i] != MPI_ERR_PENDING)
             scratch->numbers[chosen++] = i;
     MPI_Request *inner = await_chosen(here, chosen, scratch->numbers, count, requests);
-    int code = rf_reals.Waitall(chosen, inner, scratch->statuses);
+    int code = flag ? rf_reals.Testall(chosen, inner, flag, scratch->statuses)
+                    : rf_reals.Waitall(chosen, inner, scratch->statuses);
     for (int i = 0; i < chosen; i++) {
         int place = scratch->numbers[i];
         rf_stand_in_update(&requests[place], inner[i]);
@@ -228,27 +243,20 @@ static int replay_failed_waitall(const struct rf_here *here, const struct rf_eve
 
 static int replay_waitall(const struct rf_here *here, int count, MPI_Request *requests,
                           MPI_Status *statuses) {
-    struct rf_session *session = &rf_the_session;
-    const struct rf_event *event = rf_free() ? NULL : rf_replay_peek(session);
-    if (event && event->kind == RF_ERROR && event->second == (int32_t)session->calls &&
-        event->list_length == (uint32_t)count && count > 0)
-        return replay_failed_waitall(here, event, count, requests, statuses);
+    const struct rf_event *error = rf_recorded_error(here);
+    if (error && error->list_length == (uint32_t)count && count > 0)
+        return replay_failed_all(here, error, count, requests, NULL, statuses);
     show_wait(here);
     bool stand_ins = rf_stand_ins_any(&rf_mpi.stand_ins);
     for (int i = 0; stand_ins && i < count; i++)
         must_end_here(here, requests[i]);
     MPI_Request *inner = stand_ins ? behind(count, requests) : requests;
     for (int i = 0; i < count; i++)
-        rf_await(inner[i]);
+        rf_await(here, inner[i]);
     int code = rf_reals.Waitall(count, inner, statuses);
     for (int i = 0; stand_ins && i < count; i++)
         rf_stand_in_update(&requests[i], inner[i]);
     return code;
-}
-
-/* A failed call reports on each request in its status; without one nothing is known. */
-static bool reported(int code, const MPI_Status *status) {
-    return code == MPI_SUCCESS || status->MPI_ERROR != MPI_ERR_PENDING;
 }
 
 RF_WRAPPER(int, Waitall,
@@ -261,9 +269,7 @@ RF_WRAPPER(int, Waitall,
     }
     struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
     int code = rf_reals.Waitall(count, array_of_requests, watch.statuses);
-    for (int i = 0; watch.on && i < count; i++)
-        if (reported(code, &watch.statuses[i]))
-            rf_pending_complete(watch.requests[i], &watch.statuses[i]);
+    complete_all(&watch, code, count, array_of_requests);
     return rf_leave_all(&here, outer, code, count,
                         watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
 }
@@ -276,14 +282,19 @@ RF_WRAPPER(int, Testall,
     if (rf_recording()) {
         struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
         code = rf_reals.Testall(count, array_of_requests, flag, watch.statuses);
-        rf_record(&here, *flag ? RF_DONE : RF_NONE, 0, count, 0);
-        for (int i = 0; watch.on && *flag && i < count; i++)
-            if (reported(code, &watch.statuses[i]))
-                rf_pending_complete(watch.requests[i], &watch.statuses[i]);
+        if (code == MPI_SUCCESS)
+            rf_record(&here, *flag ? RF_DONE : RF_NONE, 0, count, 0);
+        if (code != MPI_SUCCESS || *flag)
+            complete_all(&watch, code, count, array_of_requests);
         return rf_leave_all(&here, outer, code, count,
                             watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
     }
-    const struct rf_event *event = expect(&here, RF_IS(NONE) | RF_IS(DONE), count);
+    const struct rf_event *error = rf_recorded_error(&here);
+    if (error && error->list_length == (uint32_t)count) {
+        code = replay_failed_all(&here, error, count, array_of_requests, flag, array_of_statuses);
+        return rf_leave(&here, outer, code);
+    }
+    const struct rf_event *event = error ? NULL : expect(&here, RF_IS(NONE) | RF_IS(DONE), count);
     *flag = 0;
     if (!failed(event)) {
         if (event)
@@ -291,7 +302,7 @@ RF_WRAPPER(int, Testall,
         MPI_Request *inner = behind(count, array_of_requests);
         show_wait(&here);
         for (int i = 0; event && i < count; i++)
-            rf_await(inner[i]);
+            rf_await(&here, inner[i]);
         do
             code = rf_reals.Testall(count, inner, flag, array_of_statuses);
         while (event && code == MPI_SUCCESS && !*flag);

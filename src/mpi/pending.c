@@ -130,8 +130,7 @@ void rf_pending_sweep(uint32_t until) {
         struct rf_pending_receive *receive = &pending->receives[place];
         next = receive->newer;
         MPI_Status status;
-        int flag = 0;
-        if (rf_reals.Request_get_status(receive->handle, &flag, &status) == MPI_SUCCESS && flag)
+        if (rf_look(receive->handle, &status))
             learn(pending, receive, &status);
     }
 }

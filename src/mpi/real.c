@@ -38,6 +38,9 @@ static void find_handles(void *library) {
     rf_handles.request_null = find_object(library, "ompi_request_null");
     rf_handles.info_null = find_object(library, "ompi_mpi_info_null");
     rf_handles.byte = find_object(library, "ompi_mpi_byte");
+    rf_handles.errhandler_null = find_object(library, "ompi_mpi_errhandler_null");
+    rf_handles.errors_are_fatal = find_object(library, "ompi_mpi_errors_are_fatal");
+    rf_handles.errors_return = find_object(library, "ompi_mpi_errors_return");
 }
 #else
 static void find_handles(void *library) {

@@ -44,8 +44,11 @@ static bool end_of_trust(MPI_Comm comm, int source, int tag) {
     return rf_free();
 }
 
+/* A call that failed without a message was refused for its arguments, and will be again. */
 enum rf_naming rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
     char detail[80];
+    if (rf_recorded_error(here))
+        return RF_NAME_FREE;
     describe(detail, sizeof detail, *source, *tag);
     const struct rf_event *event =
         rf_expect(here, RF_IS(POST), rf_channel_of(&rf_mpi.channels, comm), detail);
@@ -79,7 +82,7 @@ static void name_last(const struct rf_here *here, struct rf_blocking *call) {
 }
 
 static void replay_begin(const struct rf_here *here, struct rf_blocking *call) {
-    if (call->wild) {
+    if (call->wild && !rf_recorded_error(here)) {
         char detail[80];
         describe(detail, sizeof detail, call->source, call->tag);
         const struct rf_event *event =
@@ -130,22 +133,20 @@ void rf_blocking_end(const struct rf_here *here, struct rf_blocking *call, int c
 }
 
 /* A library that never gives up the core would keep it from the very rank that has to send. */
-static int receive_patiently(const struct rf_blocking *call, const struct rf_receive *receive) {
+static int receive_patiently(const struct rf_here *here, const struct rf_blocking *call,
+                             const struct rf_receive *receive) {
     MPI_Request request;
     int code = rf_receive_post(receive, call->source, call->tag, &request);
     if (code != MPI_SUCCESS)
         return code;
-    rf_await(request);
+    rf_await(here, request);
     return rf_reals.Wait(&request, call->status);
 }
 
 /* A recorded error must come from the same function, for the sake of the error handler. */
-static bool waits_patiently(const struct rf_blocking *call) {
-    if (!RF_ABI_WAITS_SPIN || rf_recording() || call->source == MPI_PROC_NULL)
-        return false;
-    const struct rf_event *event =
-        rf_the_session.replayer.free ? NULL : rf_replay_peek(&rf_the_session);
-    return event && event->kind != RF_ERROR;
+static bool waits_patiently(const struct rf_here *here, const struct rf_blocking *call) {
+    return RF_ABI_WAITS_SPIN && !rf_recording() && call->source != MPI_PROC_NULL && !rf_free() &&
+           !rf_recorded_error(here);
 }
 
 #define RF_DEFINE_RECEIVES(suffix, count_type)                                                     \
@@ -157,9 +158,9 @@ static bool waits_patiently(const struct rf_blocking *call) {
         struct rf_blocking call = {RF_RECV, comm, source, tag, status, status, false};             \
         rf_blocking_begin(&here, &call);                                                           \
         int code;                                                                                  \
-        if (waits_patiently(&call))                                                                \
+        if (waits_patiently(&here, &call))                                                         \
             code = receive_patiently(                                                              \
-                &call, &(struct rf_receive){buf, count, datatype, source, tag, comm});             \
+                &here, &call, &(struct rf_receive){buf, count, datatype, source, tag, comm});      \
         else                                                                                       \
             code = rf_reals.Recv##suffix(buf, count, datatype, call.source, call.tag, comm,        \
                                          call.status);                                             \

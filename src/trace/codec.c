@@ -15,6 +15,7 @@
 #define NOWHERE 0xffffu
 #define MAX_CONFIDENCE 15u
 #define HISTORY 16u
+#define STEADY 3u
 #define STREAM_ROOM (640u << 10)
 #define PREFIX_ROOM (768u << 10)
 
@@ -29,7 +30,7 @@ const uint16_t rf_trust[16] = {0, 4, 7, 9, 10, 11, 12, 12, 13, 13, 14, 14, 14, 1
 /* How many events back each order of guessing looks. */
 static const unsigned order_length[ORDERS] = {16, 6, 2};
 /* How often in a row a guess must have been right before it is offered. */
-static const unsigned order_trusted[ORDERS] = {1, 2, 4};
+static const unsigned order_trusted[ORDERS] = {1, 3, 8};
 
 /* What followed a context last time, and how often in a row that was right. */
 struct guess {
@@ -41,7 +42,8 @@ struct guess {
 /* What was last seen of one packed word. */
 struct memory {
     int32_t first, second;
-    uint64_t seen; /* values of `first`, modulo 64, since one came twice */
+    uint64_t seen;          /* values of `first`, modulo 64, since one came twice */
+    uint32_t cycle, steady; /* how many there were then, and how often in a row that many */
     uint32_t run_class;
     uint32_t list; /* position of the last list's header, NOWHERE: none */
 };
@@ -170,14 +172,10 @@ RF_INLINE uint64_t column(struct rf_codec *codec, enum rf_stream_name name, uint
 
 /* The two special values come first, then the numbers around zero. */
 RF_INLINE uint64_t from_integer(int32_t value) {
-    return value == RF_UNKNOWN     ? 0
-           : value == RF_UNDEFINED ? 1
-                                   : (uint64_t)rf_zigzag(value) + 2;
+    return value == RF_UNKNOWN ? 0 : value == RF_UNDEFINED ? 1 : (uint64_t)rf_zigzag(value) + 2;
 }
 RF_INLINE int32_t to_integer(uint64_t value) {
-    return value == 0   ? RF_UNKNOWN
-           : value == 1 ? RF_UNDEFINED
-                        : rf_unzigzag((uint32_t)(value - 2));
+    return value == 0 ? RF_UNKNOWN : value == 1 ? RF_UNDEFINED : rf_unzigzag((uint32_t)(value - 2));
 }
 
 /* The place of a packed word in the dictionary; new words are spelt out. */
@@ -204,8 +202,8 @@ RF_INLINE uint32_t code_what(struct rf_codec *codec, uint32_t *what, bool encodi
         parts[2] = rf_packed_site(*what);
     }
     for (uint32_t i = 0; i < 3; i++)
-        parts[i] = (uint32_t)column(codec, RF_WHAT, GENERAL_MODELS - 1 - i, i << 24, parts[i],
-                                    encoding);
+        parts[i] =
+            (uint32_t)column(codec, RF_WHAT, GENERAL_MODELS - 1 - i, i << 24, parts[i], encoding);
     if (!encoding) {
         if (id > codec->word_count || parts[0] == RF_NO_EVENT || parts[0] >= RF_KINDS ||
             parts[1] >= RF_MAX_CHANNELS || parts[2] >= 1u << RF_SITE_BITS) {
@@ -222,6 +220,26 @@ RF_INLINE uint32_t code_what(struct rf_codec *codec, uint32_t *what, bool encodi
     if (encoding)
         codec->find[hash] = (uint16_t)(id + 1);
     return id;
+}
+
+RF_INLINE uint32_t fold_seen(const struct memory *memory) {
+    return (uint32_t)(memory->seen ^ memory->seen >> 32);
+}
+
+/* Follows cycles in which every value comes once, in any order. A repetition ends one cycle and
+   begins the next. */
+RF_INLINE void note_seen(struct memory *memory, const struct rf_entry *entry) {
+    uint64_t mark = 1ull << ((uint32_t)entry->first & 63);
+    bool repeated = flags_of(entry->what) & RF_REPEATS && entry->run > 1;
+    uint64_t all = memory->seen | mark;
+    if (!(memory->seen & mark) && !repeated) {
+        memory->seen = all;
+        return;
+    }
+    uint32_t length = (uint32_t)__builtin_popcountll(repeated ? all : memory->seen);
+    memory->steady = length == memory->cycle ? memory->steady + 1 : 0;
+    memory->cycle = length;
+    memory->seen = mark;
 }
 
 RF_INLINE void code_fixed(struct rf_codec *codec, struct rf_entry *entry, uint32_t id,
@@ -242,9 +260,9 @@ RF_INLINE void code_fixed(struct rf_codec *codec, struct rf_entry *entry, uint32
             *field = (int32_t)((uint32_t)codec->previous_call + step);
             codec->previous_call = *field;
         } else {
-            bool equal = rf_code_bit(&codec->streams[name],
-                                     &codec->equal_flags[i][id % GENERAL_MODELS],
-                                     *field == before, encoding);
+            bool equal =
+                rf_code_bit(&codec->streams[name], &codec->equal_flags[i][id % GENERAL_MODELS],
+                            *field == before, encoding);
             if (equal) {
                 *field = before;
                 continue;
@@ -254,8 +272,8 @@ RF_INLINE void code_fixed(struct rf_codec *codec, struct rf_entry *entry, uint32
             uint32_t special = mix(id + 1, (uint32_t)before);
             if (i)
                 special = mix(special, (uint32_t)entry->first);
-            else if (columns[0] == RF_COL_INDEX || columns[0] == RF_COL_SOURCE)
-                special = mix(id + 1, (uint32_t)(memory->seen ^ memory->seen >> 32));
+            else if (memory->steady >= STEADY)
+                special = mix(id + 1, fold_seen(memory));
             uint64_t value = encoding ? from_integer(*field) : 0;
             value = column(codec, name, id, special * 0x9e3779b1u, value, encoding);
             *field = to_integer(value);
@@ -389,8 +407,7 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
             guesses[i] = &codec->guesses[i][key >> 20];
             if (guesses[i]->check != (key >> 12 & 255))
                 *guesses[i] = (struct guess){NOWHERE, 0, (uint8_t)(key >> 12)};
-            if (guesses[i]->position != NOWHERE &&
-                guesses[i]->confidence >= order_trusted[i] &&
+            if (guesses[i]->position != NOWHERE && guesses[i]->confidence >= order_trusted[i] &&
                 rf_packed_kind(slots[guesses[i]->position].what) != RF_LATE &&
                 rf_entry_slots(&slots[guesses[i]->position], room))
                 order = i;
@@ -432,14 +449,17 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
         if (flags_of(entry->what) & RF_REPEATS) {
             bool same_run = false;
             if (hit)
-                same_run = rf_code_bit(&codec->streams[RF_FLOW],
-                                       &codec->run_flags[order][confidence],
-                                       entry->run == likely->run, encoding);
+                same_run =
+                    rf_code_bit(&codec->streams[RF_FLOW], &codec->run_flags[order][confidence],
+                                entry->run == likely->run, encoding);
             if (same_run) {
                 if (!encoding)
                     entry->run = likely->run;
             } else {
-                uint32_t special = mix(id + 1, memory->run_class + 31) * 0x9e3779b1u;
+                uint32_t special = mix(id + 1, memory->run_class + 31);
+                if (memory->steady >= STEADY)
+                    special = mix(special, fold_seen(memory));
+                special *= 0x9e3779b1u;
                 uint64_t run = column(codec, RF_RUN, id, special, entry->run - 1u, encoding);
                 if (run >= UINT32_MAX)
                     return false;
@@ -452,8 +472,7 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
             return false;
         for (unsigned i = 0; i < ORDERS; i++) {
             struct guess *guess = guesses[i];
-            bool right =
-                guess->position != NOWHERE && same(entry, &slots[guess->position], room);
+            bool right = guess->position != NOWHERE && same(entry, &slots[guess->position], room);
             guess->confidence =
                 right ? (uint8_t)(guess->confidence + (guess->confidence < MAX_CONFIDENCE)) : 0;
             guess->position = (uint16_t)at;
@@ -462,8 +481,7 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
             ++*posts;
             *unmatched += entry->first == RF_UNKNOWN;
         }
-        uint64_t mark = 1ull << ((uint32_t)entry->first & 63);
-        memory->seen = memory->seen & mark ? mark : memory->seen | mark;
+        note_seen(memory, entry);
         memory->first = entry->first;
         memory->second = entry->second;
         if (flags_of(entry->what) & RF_LIST)

@@ -27,8 +27,8 @@ struct rf_node_bit {
 extern const uint16_t rf_rate_fast[16], rf_rate_slow[16], rf_trust[16];
 
 RF_INLINE void rf_stream_write(struct rf_stream *stream, uint8_t *buffer, size_t room) {
-    *stream = (struct rf_stream){.high = UINT32_MAX, .at = buffer, .begin = buffer,
-                                 .end = buffer + room};
+    *stream =
+        (struct rf_stream){.high = UINT32_MAX, .at = buffer, .begin = buffer, .end = buffer + room};
 }
 
 RF_INLINE uint8_t rf_stream_byte(struct rf_stream *stream) {
@@ -52,8 +52,7 @@ RF_INLINE void rf_stream_emit(struct rf_stream *stream, uint8_t byte) {
 /* Codes one bit that is 1 with probability p / 65536, 0 < p < 65536. */
 RF_INLINE unsigned rf_code_plain(struct rf_stream *stream, uint32_t p, unsigned bit,
                                  bool encoding) {
-    uint32_t middle =
-        stream->low + (uint32_t)((uint64_t)(stream->high - stream->low) * p >> 16);
+    uint32_t middle = stream->low + (uint32_t)((uint64_t)(stream->high - stream->low) * p >> 16);
     if (!encoding)
         bit = stream->value <= middle;
     if (bit)
@@ -171,8 +170,8 @@ static inline uint64_t rf_code_number(struct rf_stream *stream, struct rf_number
             left--;
             struct rf_node_bit *common = &general->large[n - RF_SMALL_CLASS][prefix];
             struct rf_node_bit *own = &special->large[n - RF_SMALL_CLASS][prefix];
-            prefix = prefix << 1 |
-                     rf_code_bit_pair(stream, common, own, bits >> left & 1, encoding);
+            prefix =
+                prefix << 1 | rf_code_bit_pair(stream, common, own, bits >> left & 1, encoding);
         }
         while (left) {
             left--;

@@ -25,7 +25,6 @@ struct rf_error {
 bool rf_fail(struct rf_error *error, enum rf_exit code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Adds a hint to an error that was just set; returns false. */
-bool rf_hint(struct rf_error *error, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+bool rf_hint(struct rf_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

@@ -45,11 +45,10 @@ bool rf_log_file_open(struct rf_log_file *file, struct rf_error *error) {
     if (descriptor < 0) {
         if (errno == ENOENT)
             return true;
-        return rf_fail(error, RF_EXIT_TRACE, "%s: cannot open it: %s", file->path,
-                       strerror(errno));
+        return rf_fail(error, RF_EXIT_TRACE, "%s: cannot open it: %s", file->path, strerror(errno));
     }
     file->exists = true;
-    file->log = calloc(1, sizeof *file->log);
+    file->log = aligned_alloc(_Alignof(struct rf_log), sizeof *file->log);
     if (!file->log) {
         close(descriptor);
         return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory", file->path);
@@ -59,6 +58,7 @@ bool rf_log_file_open(struct rf_log_file *file, struct rf_error *error) {
        later. */
     file->bytes = rf_read_at(descriptor, file->log, sizeof *file->log, 0);
     close(descriptor);
+    memset((char *)file->log + file->bytes, 0, sizeof *file->log - file->bytes);
     if (check_header(file, error))
         return true;
     free(file->log);
@@ -85,8 +85,8 @@ static void read_flight(const struct rf_log *log, struct rf_in_flight *flight, s
     flight->matched = flight->source != RF_UNKNOWN && flight->tag != RF_UNKNOWN;
 }
 
-bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending,
-                        size_t site_count, struct rf_error *error) {
+bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending, size_t site_count,
+                        struct rf_error *error) {
     const struct rf_log *log = file->log;
     uint64_t end, incomplete;
     if (!rf_unseal(log->end, &end) || (end && ((end - 1) & 0xff) > RF_END_EXIT))
@@ -113,8 +113,8 @@ bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending
 }
 
 uint32_t rf_log_file_slots(const struct rf_log_file *file, uint64_t segment) {
-    uint64_t start = offsetof(struct rf_log, ring) +
-                     segment % RF_LOG_SEGMENTS * sizeof file->log->ring[0];
+    uint64_t start =
+        offsetof(struct rf_log, ring) + segment % RF_LOG_SEGMENTS * sizeof file->log->ring[0];
     if (file->bytes <= start)
         return 0;
     uint64_t slots = (file->bytes - start) / sizeof(struct rf_entry);

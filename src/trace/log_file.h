@@ -18,8 +18,8 @@ struct rf_log_file {
 bool rf_log_file_open(struct rf_log_file *file, struct rf_error *error);
 void rf_log_file_close(struct rf_log_file *file);
 /* How the recording ended, as far as the log knows. */
-bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending,
-                        size_t site_count, struct rf_error *error);
+bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending, size_t site_count,
+                        struct rf_error *error);
 /* How many slots of a segment lie inside the file. */
 uint32_t rf_log_file_slots(const struct rf_log_file *file, uint64_t segment);
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "codec.h"
 #include "log_file.h"
@@ -213,9 +214,9 @@ static bool scan_trace(struct rf_reader *reader, struct scan *scan, struct rf_er
                            trace->path, reader->trace_end);
         reader->trace_end += sizeof chunk + chunk.bytes;
     }
-    return scan->has_end || rf_fail(error, RF_EXIT_TRACE,
-                                    "%s: the end is missing, from byte %" PRIu64 " on",
-                                    trace->path, reader->trace_end);
+    return scan->has_end ||
+           rf_fail(error, RF_EXIT_TRACE, "%s: the end is missing, from byte %" PRIu64 " on",
+                   trace->path, reader->trace_end);
 }
 
 /* When the middle is damaged, the tables are still found through the end. */
@@ -316,16 +317,13 @@ struct rf_reader *rf_reader_open(const char *directory, int rank, struct rf_erro
         error = &unused;
     struct rf_reader *reader = calloc(1, sizeof *reader);
     struct rf_entry *decoded = calloc(RF_SEGMENT_SLOTS, sizeof *decoded);
-    struct rf_codec *codec = calloc(1, rf_codec_bytes());
-    if (!reader || !decoded || !codec) {
+    if (!reader || !decoded) {
         free(reader);
         free(decoded);
-        free(codec);
         rf_fail(error, RF_EXIT_TRACE, "%s: out of memory", directory);
         return NULL;
     }
     reader->decoded = decoded;
-    reader->codec = codec;
     reader->trace.file = -1;
     int length = snprintf(reader->trace.path, sizeof reader->trace.path, "%s/rank-%d.trace",
                           directory, rank);
@@ -348,11 +346,24 @@ void rf_reader_close(struct rf_reader *reader) {
     free(reader->lates);
     free(reader->list);
     free(reader->decoded);
-    free(reader->codec);
+    if (reader->codec)
+        munmap(reader->codec, rf_codec_bytes());
     free(reader);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
+
+/* Fresh pages instead of malloc: much of a codec is never touched. */
+static bool need_codec(struct rf_reader *reader) {
+    if (reader->codec)
+        return true;
+    void *memory =
+        mmap(NULL, rf_codec_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    reader->codec = memory;
+    return true;
+}
 
 static bool load_chunk(struct rf_reader *reader, struct rf_error *error) {
     struct rf_chunk chunk;
@@ -363,14 +374,16 @@ static bool load_chunk(struct rf_reader *reader, struct rf_error *error) {
     reader->offset += sizeof chunk + chunk.bytes;
     if (chunk.type != RF_CHUNK_EVENTS && chunk.type != RF_CHUNK_SLOTS)
         return true;
+    if (!need_codec(reader))
+        return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory at byte %" PRIu64, trace->path,
+                       reader->chunk_offset);
     bool good = chunk.type == RF_CHUNK_SLOTS
                     ? chunk.bytes == chunk.slots * sizeof *reader->decoded
                     : rf_codec_decode(reader->codec, trace->payload, chunk.bytes, reader->decoded,
                                       chunk.slots);
     if (!good)
-        return rf_fail(error, RF_EXIT_TRACE,
-                       "%s: the chunk at byte %" PRIu64 " cannot be decoded", trace->path,
-                       reader->chunk_offset);
+        return rf_fail(error, RF_EXIT_TRACE, "%s: the chunk at byte %" PRIu64 " cannot be decoded",
+                       trace->path, reader->chunk_offset);
     if (chunk.type == RF_CHUNK_SLOTS)
         memcpy(reader->decoded, trace->payload, chunk.bytes);
     reader->slots = reader->decoded;
@@ -381,8 +394,7 @@ static bool load_chunk(struct rf_reader *reader, struct rf_error *error) {
 
 /* Makes the next entry current. False at the end, or with `damaged` set. */
 static bool load(struct rf_reader *reader) {
-    while (reader->at >= reader->used ||
-           (reader->from_log && !reader->slots[reader->at].what)) {
+    while (reader->at >= reader->used || (reader->from_log && !reader->slots[reader->at].what)) {
         struct rf_error error;
         reader->at = reader->used = 0;
         if (reader->offset < reader->trace_end) {
@@ -398,8 +410,8 @@ static bool load(struct rf_reader *reader) {
             bool cut = reader->used < RF_SEGMENT_SLOTS;
             reader->log_segment = cut ? reader->log.begun : reader->log_segment + 1;
             if (cut) {
-                rf_fail(&error, RF_EXIT_TRACE, "%s: is cut off at byte %" PRIu64,
-                        reader->log.path, reader->log.bytes);
+                rf_fail(&error, RF_EXIT_TRACE, "%s: is cut off at byte %" PRIu64, reader->log.path,
+                        reader->log.bytes);
                 set_damage(reader, &error);
             }
         } else {
@@ -414,8 +426,7 @@ static bool bad_entry(struct rf_reader *reader) {
     if (reader->from_log)
         rf_fail(&error, RF_EXIT_TRACE, "%s: is damaged at byte %zu: no event there",
                 reader->log.path,
-                (size_t)((const char *)&reader->slots[reader->at] -
-                         (const char *)reader->log.log));
+                (size_t)((const char *)&reader->slots[reader->at] - (const char *)reader->log.log));
     else
         rf_fail(&error, RF_EXIT_TRACE, "%s: the chunk at byte %" PRIu64 " holds what is no event",
                 reader->trace.path, reader->chunk_offset);

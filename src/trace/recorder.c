@@ -105,8 +105,8 @@ bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
                       const struct rf_node *node, struct rf_error *error) {
     memset(recorder, 0, sizeof *recorder);
     /* Not from malloc: it is never given back, since the hot path may run at any time. */
-    struct rf_writer *writer = mmap(NULL, sizeof *writer, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct rf_writer *writer =
+        mmap(NULL, sizeof *writer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (writer == MAP_FAILED)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: out of memory", directory);
     int length = snprintf(writer->trace_path, sizeof writer->trace_path, "%s/rank-%d.trace",
@@ -308,8 +308,7 @@ static bool write_tables(struct rf_writer *writer) {
     uint32_t sites = count_of(&log->site_count), modules = count_of(&log->module_count);
     uint32_t names = count_of(&log->name_count);
     size_t room = rf_tables_room(sites, modules, names);
-    void *buffer =
-        mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *buffer = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (buffer == MAP_FAILED)
         return false;
     struct rf_chunk chunk = {.type = RF_CHUNK_TABLES, .first_event = writer->events};

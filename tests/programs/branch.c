@@ -8,13 +8,11 @@
    endless   rank 0 waits for a message that nobody sends */
 #include "messages.h"
 
-static int is(const char *branch, const char *name)
-{
+static int is(const char *branch, const char *name) {
     return branch && strcmp(branch, name) == 0;
 }
 
-static void receive_all(const char *branch)
-{
+static void receive_all(const char *branch) {
     enum { MOST = 64 };
     MPI_Request requests[MOST], extra = MPI_REQUEST_NULL;
     MPI_Status status;
@@ -45,8 +43,7 @@ static void receive_all(const char *branch)
         MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 99, MPI_COMM_WORLD, &status);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     const char *branch = argc > 1 ? argv[1] : getenv("PROGRAM_BRANCH");
     /* Even the endless branch ends, should nobody notice. */

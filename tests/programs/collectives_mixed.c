@@ -9,15 +9,13 @@ static int words[MOST], indices[MOST];
 
 /* MPICH 4.0 reports a persistent collective again after it has completed; it is taken out of the
    array, as the handle is kept elsewhere. */
-static void completed(int index)
-{
+static void completed(int index) {
     observe("index", index);
     observe("word", words[index]);
     requests[index] = MPI_REQUEST_NULL;
 }
 
-static void by_waitany(int count)
-{
+static void by_waitany(int count) {
     for (;;) {
         int index;
         MPI_Waitany(count, requests, &index, MPI_STATUS_IGNORE);
@@ -27,8 +25,7 @@ static void by_waitany(int count)
     }
 }
 
-static void by_testsome(int count)
-{
+static void by_testsome(int count) {
     long failed = 0;
     for (;;) {
         int some;
@@ -43,8 +40,7 @@ static void by_testsome(int count)
     }
 }
 
-static void by_testany(int count)
-{
+static void by_testany(int count) {
     long failed = 0;
     for (;;) {
         int index, flag;
@@ -59,8 +55,7 @@ static void by_testany(int count)
     }
 }
 
-static void by_waitsome(int count)
-{
+static void by_waitsome(int count) {
     for (;;) {
         int some;
         MPI_Waitsome(count, requests, &some, indices, MPI_STATUSES_IGNORE);
@@ -72,8 +67,7 @@ static void by_waitsome(int count)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static void (*const ways[])(int) = {by_waitany, by_testsome, by_testany, by_waitsome};
     MPI_Comm first, second;
     begin(&argc, &argv);

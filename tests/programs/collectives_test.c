@@ -2,8 +2,7 @@
    others. */
 #include "messages.h"
 
-static void spin(MPI_Request request)
-{
+static void spin(MPI_Request request) {
     int done = 0;
     long failed = 0;
     while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done)
@@ -11,8 +10,7 @@ static void spin(MPI_Request request)
     observe("failed", failed);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Request request;
@@ -38,7 +36,8 @@ int main(int argc, char **argv)
         /* The new communicator at once serves a wildcard receive. */
         if (world_rank == 0)
             for (int k = 1; k < world_size; k++) {
-                MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, duplicate, MPI_STATUS_IGNORE);
+                MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, duplicate,
+                         MPI_STATUS_IGNORE);
                 observe("word", word);
             }
         else

@@ -5,16 +5,14 @@
 #include <map>
 #include <vector>
 
-namespace
-{
+namespace {
 struct Arrival {
     int source;
     int tag;
     int word;
 };
 
-std::vector<Arrival> receive_all(int count)
-{
+std::vector<Arrival> receive_all(int count) {
     std::vector<MPI_Request> requests(count);
     std::vector<int> words(count);
     std::vector<Arrival> arrivals;
@@ -34,8 +32,7 @@ std::vector<Arrival> receive_all(int count)
 }
 } // namespace
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("start");
     if (world_rank == 0) {
@@ -46,8 +43,9 @@ int main(int argc, char **argv)
             observe("word", arrival.word);
             last[arrival.source] = arrival.word;
         }
-        std::for_each(last.begin(), last.end(),
-                      [](const std::pair<const int, int> &entry) { observe("last", entry.second); });
+        std::for_each(last.begin(), last.end(), [](const std::pair<const int, int> &entry) {
+            observe("last", entry.second);
+        });
     } else {
         send_stream(MPI_COMM_WORLD, 0, ROUNDS, 1, 3);
     }

@@ -1,13 +1,12 @@
 /* Rank 1 ends badly after N wildcard receives: crash HOW [N].
-   segfault, abort, assert, mpi_abort, exit (without MPI_Finalize), or order: only if the last message
-   came from the highest rank. */
+   segfault, abort, assert, mpi_abort, exit (without MPI_Finalize), or order: only if the last
+   message came from the highest rank. */
 #include "messages.h"
 
 #include <assert.h>
 #include <signal.h>
 
-static void end_badly(const char *how)
-{
+static void end_badly(const char *how) {
     /* Launchers may drop the output that they have not read when the job ends. */
     observe_close();
     usleep(20000);
@@ -25,8 +24,7 @@ static void end_badly(const char *how)
     exit(2);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     const char *how = argc > 1 ? argv[1] : "segfault";
     int limit = argc > 2 ? atoi(argv[2]) : 10;

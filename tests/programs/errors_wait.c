@@ -1,5 +1,5 @@
-/* Truncation found by each of the completion calls. What happens to the other requests of the call is
-   not the same in every MPI, so the program takes it as it comes. */
+/* Truncation found by each of the completion calls. What happens to the other requests of the call
+   is not the same in every MPI, so the program takes it as it comes. */
 #include "messages.h"
 
 enum { MOST = 64 };
@@ -8,23 +8,20 @@ static MPI_Request requests[MOST];
 static MPI_Status statuses[MOST];
 static int words[MOST], indices[MOST];
 
-static void on_error(MPI_Comm *comm, int *code, ...)
-{
+static void on_error(MPI_Comm *comm, int *code, ...) {
     observe(*comm == MPI_COMM_WORLD ? "handler of the world" : "handler of a duplicate",
             error_class(*code));
 }
 
 /* A request that an error left behind must not be looked at for ever. */
-static void drop(int index)
-{
+static void drop(int index) {
     if (requests[index] != MPI_REQUEST_NULL) {
-        observe("left", index);
+        observe("dropped", index);
         MPI_Request_free(&requests[index]);
     }
 }
 
-static void one(int index, int code)
-{
+static void one(int index, int code) {
     observe("index", index);
     observe("class", error_class(code));
     if (code == MPI_SUCCESS)
@@ -33,24 +30,22 @@ static void one(int index, int code)
         drop(index);
 }
 
-static void by_wait(int count)
-{
+static void by_wait(int count) {
     for (int i = 0; i < count; i++)
         one(i, MPI_Wait(&requests[i], i % 2 ? MPI_STATUS_IGNORE : &statuses[i]));
 }
 
-static void by_test(int count)
-{
+static void by_test(int count) {
     for (int i = count; i-- > 0;) {
         int done = 0, code;
-        while (code = MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE), !done && code == MPI_SUCCESS)
+        while (code = MPI_Test(&requests[i], &done, MPI_STATUS_IGNORE),
+               !done && code == MPI_SUCCESS)
             ;
         one(i, code);
     }
 }
 
-static void by_waitany(int count)
-{
+static void by_waitany(int count) {
     for (int i = 0; i < count; i++) {
         int index = 0;
         int code = MPI_Waitany(count, requests, &index, &statuses[0]);
@@ -60,8 +55,7 @@ static void by_waitany(int count)
     }
 }
 
-static void by_testany(int count)
-{
+static void by_testany(int count) {
     for (;;) {
         int index = 0, flag = 0;
         int code = MPI_Testany(count, requests, &index, &flag, &statuses[0]);
@@ -73,8 +67,7 @@ static void by_testany(int count)
     }
 }
 
-static void by_some(int count, int wait)
-{
+static void by_some(int count, int wait) {
     for (;;) {
         int some = 0;
         int code = wait ? MPI_Waitsome(count, requests, &some, indices, statuses)
@@ -88,25 +81,23 @@ static void by_some(int count, int wait)
     }
 }
 
-static void by_waitsome(int count)
-{
+static void by_waitsome(int count) {
     by_some(count, 1);
 }
 
-static void by_testsome(int count)
-{
+static void by_testsome(int count) {
     by_some(count, 0);
 }
 
 /* After an error some requests may still be pending; go on until all are gone. */
-static void by_all(int count, int wait)
-{
+static void by_all(int count, int wait) {
     for (int tries = 0; tries <= count; tries++) {
         int done = 0, left = 0, code;
         if (wait)
             code = MPI_Waitall(count, requests, statuses);
         else
-            while (code = MPI_Testall(count, requests, &done, statuses), !done && code == MPI_SUCCESS)
+            while (code = MPI_Testall(count, requests, &done, statuses),
+                   !done && code == MPI_SUCCESS)
                 ;
         observe("class", error_class(code));
         for (int i = 0; i < count; i++) {
@@ -122,18 +113,15 @@ static void by_all(int count, int wait)
         drop(i);
 }
 
-static void by_waitall(int count)
-{
+static void by_waitall(int count) {
     by_all(count, 1);
 }
 
-static void by_testall(int count)
-{
+static void by_testall(int count) {
     by_all(count, 0);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static void (*const ways[])(int) = {by_wait,     by_test,     by_waitany, by_testany,
                                         by_waitsome, by_testsome, by_waitall, by_testall};
     enum { WAYS = sizeof ways / sizeof *ways };
@@ -154,7 +142,8 @@ int main(int argc, char **argv)
             memset(words, 0, sizeof words);
             for (int k = 0; k < count; k++)
                 if (k < count - 2)
-                    MPI_Irecv(&words[k], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[k]);
+                    MPI_Irecv(&words[k], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
+                              &requests[k]);
                 else
                     MPI_Irecv(room[count - 1 - k], 4, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
                               &requests[k]);

@@ -1,9 +1,8 @@
-/* Every rank sends to every other and takes what comes first, without a barrier; what it sends depends
-   on all it has received, so one exchange changes everything after it. Argument: rounds. */
+/* Every rank sends to every other and takes what comes first, without a barrier; what it sends
+   depends on all it has received, so one exchange changes everything after it. Argument: rounds. */
 #include "messages.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     enum { MOST = 64 };
     MPI_Request requests[MOST], sends[MOST];
     long incoming[MOST], outgoing;

@@ -1,8 +1,7 @@
 /* Nonblocking writes to a file: polled, and in one array with wildcard receives. */
 #include "messages.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     char path[512] = "";
     static int words[MOST_WORDS];
     MPI_File file;
@@ -12,8 +11,7 @@ int main(int argc, char **argv)
         snprintf(path, sizeof path, "%s/file_write_test.%d", directory ? directory : "/tmp",
                  (int)getpid());
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
-    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
-                  MPI_INFO_NULL, &file);
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     fill(words, MOST_WORDS, 1);
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Request requests[2];
@@ -36,6 +34,8 @@ int main(int argc, char **argv)
         observe("word", word);
     }
     MPI_File_close(&file);
+    if (world_rank == 0)
+        unlink(path);
     end();
     return 0;
 }

@@ -1,14 +1,14 @@
 /* Polling probes: how often they failed counts, as does what they saw in the end. */
 #include "messages.h"
 
-static void poll_all(int source, int tag, int ignore)
-{
+static void poll_all(int source, int tag, int ignore) {
     int words[4], all = source == MPI_ANY_SOURCE ? (world_size - 1) * ROUNDS : ROUNDS;
     for (int i = 0; i < all; i++) {
         MPI_Status seen, status;
         int flag = 0;
         long failed = 0;
-        while (MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, ignore ? MPI_STATUS_IGNORE : &seen), !flag)
+        while (MPI_Iprobe(source, tag, MPI_COMM_WORLD, &flag, ignore ? MPI_STATUS_IGNORE : &seen),
+               !flag)
             failed++;
         observe("failed", failed);
         if (ignore) {
@@ -24,8 +24,7 @@ static void poll_all(int source, int tag, int ignore)
 }
 
 /* A look that leaves it at that: the count of hits is all that is seen of it. */
-static void glance(void)
-{
+static void glance(void) {
     int hits = 0, words[4];
     for (int i = 0; i < (world_size - 1) * ROUNDS; i++) {
         int flag;
@@ -37,8 +36,7 @@ static void glance(void)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("seen, then received");
     if (world_rank == 0)

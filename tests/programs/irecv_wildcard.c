@@ -9,32 +9,28 @@ static MPI_Status statuses[MOST];
 static int words[MOST];
 static int large[16][MOST_WORDS];
 
-static int post(int tag)
-{
+static int post(int tag) {
     int count = 0;
     for (int i = 0; i < (world_size - 1) * ROUNDS; i++, count++)
         MPI_Irecv(&words[count], 1, MPI_INT, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &requests[count]);
     return count;
 }
 
-static void together(void)
-{
+static void together(void) {
     int count = post(MPI_ANY_TAG);
     MPI_Waitall(count, requests, statuses);
     for (int i = 0; i < count; i++)
         observe_message(&statuses[i], &words[i]);
 }
 
-static void without_statuses(void)
-{
+static void without_statuses(void) {
     int count = post(MPI_ANY_TAG);
     MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
     for (int i = 0; i < count; i++)
         observe("word", words[i]);
 }
 
-static void reverse(void)
-{
+static void reverse(void) {
     int count = post(MPI_ANY_TAG);
     while (count-- > 0) {
         MPI_Wait(&requests[count], count % 2 ? MPI_STATUS_IGNORE : &statuses[count]);
@@ -45,8 +41,7 @@ static void reverse(void)
 }
 
 /* Null requests and receives from MPI_PROC_NULL between the others. */
-static void with_nobody(void)
-{
+static void with_nobody(void) {
     int all = (world_size - 1) * ROUNDS;
     MPI_Request mixed[3 * MOST];
     for (int i = 0; i < all; i++) {
@@ -59,8 +54,7 @@ static void with_nobody(void)
         observe("word", words[i]);
 }
 
-static void rendezvous(void)
-{
+static void rendezvous(void) {
     for (int i = 0; i < world_size - 1; i++)
         MPI_Irecv(large[i], MOST_WORDS, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
                   &requests[i]);
@@ -69,9 +63,9 @@ static void rendezvous(void)
         observe_message(&statuses[i], large[i]);
 }
 
-int main(int argc, char **argv)
-{
-    static void (*const ways[])(void) = {together, without_statuses, reverse, with_nobody, rendezvous};
+int main(int argc, char **argv) {
+    static void (*const ways[])(void) = {together, without_statuses, reverse, with_nobody,
+                                         rendezvous};
     begin(&argc, &argv);
     for (int i = 0; i < 5; i++) {
         phase("way");

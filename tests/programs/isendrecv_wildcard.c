@@ -1,8 +1,7 @@
 /* Nonblocking send-receive of MPI 4 with an open receiving half. */
 #include "messages.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int in_place = 0; in_place < 2; in_place++) {
         phase(in_place ? "in place" : "two buffers");
@@ -15,11 +14,11 @@ int main(int argc, char **argv)
                 int worker = 1 + i % (world_size - 1);
                 outgoing[i] = words[i] = i;
                 if (in_place)
-                    MPI_Isendrecv_replace(&words[i], 1, MPI_INT, worker, 5, MPI_ANY_SOURCE, MPI_ANY_TAG,
-                                          MPI_COMM_WORLD, &requests[i]);
+                    MPI_Isendrecv_replace(&words[i], 1, MPI_INT, worker, 5, MPI_ANY_SOURCE,
+                                          MPI_ANY_TAG, MPI_COMM_WORLD, &requests[i]);
                 else
-                    MPI_Isendrecv(&outgoing[i], 1, MPI_INT, worker, 5, &words[i], 1,
-                                  MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[i]);
+                    MPI_Isendrecv(&outgoing[i], 1, MPI_INT, worker, 5, &words[i], 1, MPI_INT,
+                                  MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &requests[i]);
             }
             /* Half of them tested until complete, half waited for, without a status. */
             for (int i = 0; i < all; i++) {

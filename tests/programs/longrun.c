@@ -2,8 +2,7 @@
    probes and tests between messages whose tags no one can guess. */
 #include "messages.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     long limit = argc > 1 ? atol(argv[1]) : 10000, events = 0;
     uint64_t random = 88172645463325252u + (uint64_t)world_rank, hash = 0;

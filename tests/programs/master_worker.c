@@ -3,8 +3,7 @@
 
 enum { WORK, STOP, TASKS = 60 };
 
-static void master(void)
-{
+static void master(void) {
     int next = 0, busy = 0, result;
     MPI_Status status;
     for (int worker = 1; worker < world_size; worker++, next++, busy++)
@@ -20,8 +19,7 @@ static void master(void)
     }
 }
 
-static void worker(void)
-{
+static void worker(void) {
     for (;;) {
         int task, result;
         MPI_Status status;
@@ -35,8 +33,7 @@ static void worker(void)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("farm");
     if (world_rank == 0)

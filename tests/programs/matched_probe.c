@@ -1,9 +1,8 @@
-/* Matched probes take the message out of the queue: blocking and polling, received at once or later,
-   two held at a time, and the message from nobody. */
+/* Matched probes take the message out of the queue: blocking and polling, received at once or
+   later, two held at a time, and the message from nobody. */
 #include "messages.h"
 
-static void blocking(int all)
-{
+static void blocking(int all) {
     int words[4];
     for (int i = 0; i < all; i++) {
         MPI_Message message;
@@ -18,8 +17,7 @@ static void blocking(int all)
     }
 }
 
-static void polling(int all)
-{
+static void polling(int all) {
     int words[4];
     for (int i = 0; i < all; i++) {
         MPI_Message message;
@@ -39,8 +37,7 @@ static void polling(int all)
 }
 
 /* Two messages in hand, received in the other order, with a wildcard receive between. */
-static void two_in_hand(int all)
-{
+static void two_in_hand(int all) {
     int i = 0, words[4];
     for (; i + 3 <= all; i += 3) {
         MPI_Message first, second;
@@ -59,8 +56,7 @@ static void two_in_hand(int all)
     blocking(all - i);
 }
 
-static void nobody(void)
-{
+static void nobody(void) {
     MPI_Message message;
     MPI_Status status;
     int flag;
@@ -73,8 +69,7 @@ static void nobody(void)
     MPI_Mrecv(NULL, 0, MPI_INT, &message, MPI_STATUS_IGNORE);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static void (*const ways[])(int) = {blocking, polling, two_in_hand};
     begin(&argc, &argv);
     for (int i = 0; i < 3; i++) {

@@ -1,4 +1,5 @@
-/* What a test program saw, in order: hashed, and with PROGRAM_LOG also written down as it happens. */
+/* What a test program saw, in order: hashed, and with PROGRAM_LOG also written down as it happens.
+ */
 #ifndef OBSERVE_H
 #define OBSERVE_H
 
@@ -19,8 +20,7 @@ struct observer {
 
 static struct observer observer = {UINT64_C(14695981039346656037), 1, 0, -1};
 
-static inline uint64_t observe_mix(uint64_t hash, const void *data, size_t size)
-{
+static inline uint64_t observe_mix(uint64_t hash, const void *data, size_t size) {
     const unsigned char *bytes = (const unsigned char *)data;
     for (size_t i = 0; i < size; i++)
         hash = (hash ^ bytes[i]) * UINT64_C(1099511628211);
@@ -28,18 +28,17 @@ static inline uint64_t observe_mix(uint64_t hash, const void *data, size_t size)
 }
 
 /* One write() per line, so that a killed rank leaves whole lines and ranks do not mix. */
-static inline void observe_write(int file, const char *text, int length)
-{
+static inline void observe_write(int file, const char *text, int length) {
     if (length < 0 || write(file, text, (size_t)length) != length)
         abort();
 }
 
-static inline void observe_open(int rank)
-{
+static inline void observe_open(int rank) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     observer.rank = rank;
-    observer.random = (uint64_t)now.tv_nsec * 2654435761u ^ (uint64_t)getpid() << 32 ^ 88172645463325252u;
+    observer.random =
+        (uint64_t)now.tv_nsec * 2654435761u ^ (uint64_t)getpid() << 32 ^ 88172645463325252u;
     const char *directory = getenv("PROGRAM_LOG");
     if (directory) {
         char path[4096];
@@ -52,8 +51,7 @@ static inline void observe_open(int rank)
     }
 }
 
-static inline void observe(const char *what, long value)
-{
+static inline void observe(const char *what, long value) {
     observer.hash = observe_mix(observer.hash, what, strlen(what));
     observer.hash = observe_mix(observer.hash, &value, sizeof value);
     if (observer.log >= 0) {
@@ -62,13 +60,11 @@ static inline void observe(const char *what, long value)
     }
 }
 
-static inline void observe_data(const char *what, const void *data, size_t size)
-{
+static inline void observe_data(const char *what, const void *data, size_t size) {
     observe(what, (long)observe_mix(UINT64_C(14695981039346656037), data, size));
 }
 
-static inline void observe_close(void)
-{
+static inline void observe_close(void) {
     char line[64];
     observe_write(STDOUT_FILENO, line,
                   snprintf(line, sizeof line, "rank %d: %016llx\n", observer.rank,
@@ -76,8 +72,7 @@ static inline void observe_close(void)
 }
 
 /* Up to a third of a millisecond: long enough to change who comes first. */
-static inline void dawdle(void)
-{
+static inline void dawdle(void) {
     observer.random ^= observer.random << 13;
     observer.random ^= observer.random >> 7;
     observer.random ^= observer.random << 17;

@@ -6,22 +6,18 @@ void program_observe(const char *what, int value);
 void program_close(void);
 void program_dawdle(void);
 
-void program_open(int rank)
-{
+void program_open(int rank) {
     observe_open(rank);
 }
 
-void program_observe(const char *what, int value)
-{
+void program_observe(const char *what, int value) {
     observe(what, value);
 }
 
-void program_close(void)
-{
+void program_close(void) {
     observe_close();
 }
 
-void program_dawdle(void)
-{
+void program_dawdle(void) {
     dawdle();
 }

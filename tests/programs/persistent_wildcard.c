@@ -4,8 +4,7 @@
 
 enum { LANES = 3 };
 
-static void one_request(void)
-{
+static void one_request(void) {
     MPI_Request request;
     MPI_Status status;
     int word;
@@ -33,8 +32,7 @@ static void one_request(void)
 }
 
 /* Slot 0 is null, the last slot an idle persistent receive; those between are started together. */
-static void several(void)
-{
+static void several(void) {
     MPI_Request requests[LANES + 2];
     MPI_Status statuses[LANES + 2];
     int words[LANES + 2], indices[LANES + 2], count, word;
@@ -73,8 +71,7 @@ static void several(void)
 }
 
 /* The senders are persistent, too. */
-static void send_persistently(void)
-{
+static void send_persistently(void) {
     MPI_Request request;
     int word = 0;
     MPI_Send_init(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD, &request);
@@ -87,8 +84,7 @@ static void send_persistently(void)
     MPI_Request_free(&request);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("one request");
     if (world_rank == 0)

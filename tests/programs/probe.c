@@ -2,8 +2,7 @@
    message. */
 #include "messages.h"
 
-static void probe_all(int exact, int ignore)
-{
+static void probe_all(int exact, int ignore) {
     int words[16];
     for (int i = 0; i < (world_size - 1) * ROUNDS; i++) {
         MPI_Status seen, status;
@@ -23,8 +22,7 @@ static void probe_all(int exact, int ignore)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int way = 0; way < 3; way++) {
         phase("way");

@@ -2,8 +2,7 @@
    communicators that are freed and made again, also while receives are pending. */
 #include "messages.h"
 
-static void two_duplicates(void)
-{
+static void two_duplicates(void) {
     MPI_Comm first, second, reversed;
     MPI_Comm_dup(MPI_COMM_WORLD, &first);
     MPI_Comm_dup(first, &second);
@@ -30,8 +29,7 @@ static void two_duplicates(void)
 }
 
 /* The library may give the next communicator the handle of the last one. */
-static void recycled(void)
-{
+static void recycled(void) {
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Comm again, unused;
         MPI_Comm_split(MPI_COMM_WORLD, world_rank % 2 ? MPI_UNDEFINED : 1, 0, &unused);
@@ -54,8 +52,7 @@ static void recycled(void)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("duplicates");
     two_duplicates();

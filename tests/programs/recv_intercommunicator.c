@@ -1,8 +1,7 @@
 /* Wildcards across an intercommunicator, where a source is a rank of the other group. */
 #include "messages.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     MPI_Comm half, across;
     int upper = world_rank >= world_size / 2;

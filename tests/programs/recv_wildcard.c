@@ -3,8 +3,7 @@
 
 static int words[MOST_WORDS];
 
-static void receive_all(int length, int tag)
-{
+static void receive_all(int length, int tag) {
     MPI_Status status;
     for (int i = 0; i < (world_size - 1) * ROUNDS; i++) {
         MPI_Recv(words, length, MPI_INT, MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &status);
@@ -13,8 +12,7 @@ static void receive_all(int length, int tag)
 }
 
 /* Every second receive is from MPI_PROC_NULL: no message, so nothing to match. */
-static void receive_without_status(void)
-{
+static void receive_without_status(void) {
     for (int i = 0; i < (world_size - 1) * ROUNDS; i++) {
         MPI_Status status;
         MPI_Recv(words, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -25,8 +23,7 @@ static void receive_without_status(void)
 }
 
 /* The source is fixed, only the tag is open; the senders take turns as the first message says. */
-static void receive_any_tag(void)
-{
+static void receive_any_tag(void) {
     for (int i = 0; i < world_size - 1; i++) {
         MPI_Status status;
         MPI_Recv(words, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
@@ -39,8 +36,7 @@ static void receive_any_tag(void)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("one tag");
     if (world_rank == 0)

@@ -1,8 +1,7 @@
 /* A look at a request that does not complete it, in a loop; then the real completion. */
 #include "messages.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("look");
     if (world_rank == 0) {
@@ -15,7 +14,8 @@ int main(int argc, char **argv)
             long failed = 0;
             flag = 0;
             MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
-            while (MPI_Request_get_status(request, &flag, i % 2 ? MPI_STATUS_IGNORE : &status), !flag)
+            while (MPI_Request_get_status(request, &flag, i % 2 ? MPI_STATUS_IGNORE : &status),
+                   !flag)
                 failed++;
             observe("failed", failed);
             if (i % 2 == 0)

@@ -5,8 +5,7 @@
 enum { WORDS = 4 };
 
 /* The workers wait for all answers from the start, so the order of rank 0 can never block them. */
-static void worker(void)
-{
+static void worker(void) {
     MPI_Request answers[ROUNDS];
     int words[ROUNDS][WORDS];
     for (int i = 0; i < ROUNDS; i++)
@@ -16,8 +15,7 @@ static void worker(void)
     observe_data("answers", words, sizeof words);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     const int all = (world_size - 1) * ROUNDS;
     int words[WORDS] = {0}, answer[WORDS] = {0};
@@ -26,7 +24,8 @@ int main(int argc, char **argv)
     phase("two buffers");
     for (int i = 0; world_rank == 0 && i < all; i++) {
         MPI_Sendrecv(answer, WORDS, MPI_INT, 1 + i % (world_size - 1), 5, words, WORDS, MPI_INT,
-                     MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, i % 2 ? MPI_STATUS_IGNORE : &status);
+                     MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
+                     i % 2 ? MPI_STATUS_IGNORE : &status);
         if (i % 2 == 0)
             observe_message(&status, words);
         /* What rank 0 answers depends on what it has got. */
@@ -46,8 +45,8 @@ int main(int argc, char **argv)
 
     phase("nobody");
     for (int i = 0; world_rank == 0 && i < all; i++) {
-        MPI_Sendrecv(answer, WORDS, MPI_INT, MPI_PROC_NULL, 5, words, WORDS, MPI_INT, MPI_ANY_SOURCE,
-                     MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        MPI_Sendrecv(answer, WORDS, MPI_INT, MPI_PROC_NULL, 5, words, WORDS, MPI_INT,
+                     MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
         observe_message(&status, words);
         MPI_Sendrecv_replace(words, WORDS, MPI_INT, 1 + i % (world_size - 1), 5, MPI_PROC_NULL,
                              MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);

@@ -4,8 +4,7 @@
 
 enum { SMALL = 16 };
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     int next = (world_rank + 1) % world_size;
     for (int round = 0; round < ROUNDS; round++) {

@@ -1,9 +1,8 @@
-/* Test in a loop, on wildcard receives, on inactive and null requests, and on large synchronous sends,
-   whose end depends on the receiver. */
+/* Test in a loop, on wildcard receives, on inactive and null requests, and on large synchronous
+   sends, whose end depends on the receiver. */
 #include "messages.h"
 
-static long spin(MPI_Request *request, MPI_Status *status)
-{
+static long spin(MPI_Request *request, MPI_Status *status) {
     int done = 0;
     long failed = 0;
     while (MPI_Test(request, &done, status), !done)
@@ -11,8 +10,7 @@ static long spin(MPI_Request *request, MPI_Status *status)
     return failed;
 }
 
-static void receive_all(void)
-{
+static void receive_all(void) {
     for (int i = 0; i < (world_size - 1) * ROUNDS; i++) {
         MPI_Request request;
         MPI_Status status;
@@ -26,8 +24,7 @@ static void receive_all(void)
     }
 }
 
-static void send_large(void)
-{
+static void send_large(void) {
     static int words[MOST_WORDS];
     for (int i = 1; i < world_size; i++) {
         MPI_Request request;
@@ -37,8 +34,7 @@ static void send_large(void)
     }
 }
 
-static void receive_large(void)
-{
+static void receive_large(void) {
     static int words[MOST_WORDS];
     dawdle();
     MPI_Recv(words, MOST_WORDS, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD,
@@ -46,8 +42,7 @@ static void receive_large(void)
     observe_data("data", words, sizeof words);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("receives");
     if (world_rank == 0)

@@ -8,8 +8,7 @@ static MPI_Status statuses[MOST];
 static int words[MOST];
 static int large[16][MOST_WORDS / 4];
 
-static void poll_until_done(int count, int ignore)
-{
+static void poll_until_done(int count, int ignore) {
     int done = 0;
     long failed = 0;
     while (MPI_Testall(count, requests, &done, ignore ? MPI_STATUSES_IGNORE : statuses), !done)
@@ -17,8 +16,7 @@ static void poll_until_done(int count, int ignore)
     observe("failed", failed);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int way = 0; way < 2; way++) {
         phase("receives");
@@ -49,8 +47,8 @@ int main(int argc, char **argv)
                   &requests[count++]);
     for (int i = 1; i < world_size; i++) {
         dawdle();
-        MPI_Isend(outgoing, MOST_WORDS / 4, MPI_INT, (world_rank + i) % world_size, 0, MPI_COMM_WORLD,
-                  &requests[count++]);
+        MPI_Isend(outgoing, MOST_WORDS / 4, MPI_INT, (world_rank + i) % world_size, 0,
+                  MPI_COMM_WORLD, &requests[count++]);
     }
     poll_until_done(count, 0);
     for (int i = 1; i < world_size; i++) {

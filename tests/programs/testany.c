@@ -6,8 +6,7 @@ enum { MOST = 64 * ROUNDS };
 static MPI_Request requests[MOST];
 static int words[MOST];
 
-static void complete_all(int count, int ignore)
-{
+static void complete_all(int count, int ignore) {
     long failed = 0;
     for (;;) {
         MPI_Status status;
@@ -29,8 +28,7 @@ static void complete_all(int count, int ignore)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int way = 0; way < 4; way++) {
         phase("way");

@@ -7,8 +7,7 @@ static MPI_Request requests[MOST];
 static MPI_Status statuses[MOST];
 static int words[MOST], indices[MOST];
 
-static void complete_all(int total, int ignore)
-{
+static void complete_all(int total, int ignore) {
     long failed = 0;
     for (;;) {
         int count;
@@ -29,8 +28,7 @@ static void complete_all(int total, int ignore)
     }
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     static int outgoing[MOST_WORDS];
     begin(&argc, &argv);
     for (int way = 0; way < 4; way++) {
@@ -51,7 +49,8 @@ int main(int argc, char **argv)
         int count = 0;
         for (int i = 1; i < world_size; i++) {
             MPI_Isend(outgoing, MOST_WORDS, MPI_INT, i, 0, MPI_COMM_WORLD, &requests[count++]);
-            MPI_Irecv(&words[count], 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &requests[count]);
+            MPI_Irecv(&words[count], 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD,
+                      &requests[count]);
             count++;
             requests[count++] = MPI_REQUEST_NULL;
         }

@@ -1,8 +1,7 @@
 /* In some orders only, a wildcard receive is too short for its message, which ends the program. */
 #include "messages.h"
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     alarm(60);
     phase("start");

@@ -9,8 +9,7 @@ static MPI_Status statuses[MOST];
 static int words[MOST], outgoing[MOST];
 
 /* Every rank sends to every other and receives from anyone; all of it is one array. */
-static int post(MPI_Comm comm, int *total)
-{
+static int post(MPI_Comm comm, int *total) {
     int count = 0, persistent;
     requests[count++] = MPI_REQUEST_NULL;
     MPI_Recv_init(&words[MOST - 1], 1, MPI_INT, MPI_ANY_SOURCE, 3, comm, &requests[count]);
@@ -18,7 +17,8 @@ static int post(MPI_Comm comm, int *total)
     MPI_Ibarrier(comm, &requests[count++]);
     for (int i = 0; i < SENDS / 2; i++)
         for (int k = 1; k < world_size; k++) {
-            MPI_Irecv(&words[count], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &requests[count]);
+            MPI_Irecv(&words[count], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
+                      &requests[count]);
             count++;
         }
     for (int i = 0; i < SENDS / 2; i++) {
@@ -35,8 +35,7 @@ static int post(MPI_Comm comm, int *total)
     return persistent;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int way = 0; way < 4; way++) {
         phase("way");

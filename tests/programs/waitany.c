@@ -6,8 +6,7 @@ enum { MOST = 64 * ROUNDS };
 static MPI_Request requests[MOST];
 static int words[MOST];
 
-static void complete_all(int count, int ignore)
-{
+static void complete_all(int count, int ignore) {
     int left = count;
     while (left-- > 0) {
         MPI_Status status;
@@ -24,8 +23,7 @@ static void complete_all(int count, int ignore)
     observe("undefined", index == MPI_UNDEFINED);
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int way = 0; way < 4; way++) {
         phase("way");

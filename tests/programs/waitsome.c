@@ -8,8 +8,7 @@ static MPI_Request requests[MOST];
 static MPI_Status statuses[MOST];
 static int words[MOST], indices[MOST];
 
-static void complete_all(int total, int ignore)
-{
+static void complete_all(int total, int ignore) {
     for (;;) {
         int count;
         MPI_Waitsome(total, requests, &count, indices, ignore ? MPI_STATUSES_IGNORE : statuses);
@@ -23,8 +22,7 @@ static void complete_all(int total, int ignore)
     }
 }
 
-static int post_receives(int first, int any)
-{
+static int post_receives(int first, int any) {
     for (int i = 0; i < ROUNDS; i++)
         for (int source = 1; source < world_size; source++, first++)
             MPI_Irecv(&words[first], 1, MPI_INT, any ? MPI_ANY_SOURCE : source, MPI_ANY_TAG,
@@ -32,8 +30,7 @@ static int post_receives(int first, int any)
     return first;
 }
 
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     begin(&argc, &argv);
     for (int way = 0; way < 4; way++) {
         phase("way");

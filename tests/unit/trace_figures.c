@@ -58,9 +58,10 @@ static void codec_speed(const struct stream *stream, const char *directory) {
         good = good && rf_codec_decode(decoder, payload, coded.bytes, copy, used);
     double decode = (now() - start) / times;
     good = good && !memcmp(copy, slots, used * sizeof *copy);
-    printf("%s %6u entries %7zu bytes %.4f/entry %.4f/message, encode %5.1f M/s decode %5.1f M/s  (",
-           good ? "" : "FAILED", entries, coded.bytes, (double)coded.bytes / entries,
-           (double)coded.bytes / messages, entries / encode * 1e-6, entries / decode * 1e-6);
+    printf(
+        "%s %6u entries %7zu bytes %.4f/entry %.4f/message, encode %5.1f M/s decode %5.1f M/s  (",
+        good ? "" : "FAILED", entries, coded.bytes, (double)coded.bytes / entries,
+        (double)coded.bytes / messages, entries / encode * 1e-6, entries / decode * 1e-6);
     for (unsigned i = 0; i <= RF_STREAMS; i++)
         printf(" %zu", coded.pieces[i].bytes);
     printf(" )\n");

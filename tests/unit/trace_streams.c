@@ -135,7 +135,7 @@ static unsigned motley(struct rf_recorder *recorder, struct stream_state *state)
 }
 
 const struct stream streams[] = {
-    {"periodic", periodic}, {"stencil", stencil}, {"monte-carlo", monte_carlo},
+    {"periodic", periodic},     {"stencil", stencil}, {"monte-carlo", monte_carlo},
     {"long-waits", long_waits}, {"workers", workers}, {"halo", halo},
     {"motley", motley},
 };

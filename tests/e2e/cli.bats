@@ -1,0 +1,185 @@
+#!/usr/bin/env bats
+# The command line itself: verbs, options, help, messages and exit codes. Needs no MPI.
+
+load common
+
+@test "no verb: short help on standard error, 120" {
+    run_apart "$REFRAIN"
+    expect_status 120
+    [ -z "$output" ]
+    expect_in "$stderr" "refrain record"
+}
+
+@test "an unknown verb: 120, with a suggestion" {
+    run_apart "$REFRAIN" recrod touch ran
+    expect_status 120
+    [ "$stderr" = "refrain: recrod: unknown verb, did you mean record?
+hint: refrain record -h" ]
+    [ ! -e ran ]
+}
+
+@test "a verb like nothing known: 120, no suggestion" {
+    run_apart "$REFRAIN" xyzzyx
+    expect_status 120
+    [ "$stderr" = "refrain: xyzzyx: unknown verb
+hint: refrain -h" ]
+}
+
+@test "an unknown option: 120, with a suggestion, and nothing is run" {
+    run_apart "$REFRAIN" record --otput here touch ran
+    expect_status 120
+    [ "$stderr" = "refrain: --otput: unknown option of record, did you mean --output?
+hint: refrain record -h" ]
+    [ ! -e ran ]
+    [ ! -e refrain.data ]
+}
+
+@test "an unknown letter: 120" {
+    run_apart "$REFRAIN" info -z
+    expect_status 120
+    expect_in "$stderr" "refrain: -z: unknown option of info"
+}
+
+@test "a shortened option is not guessed" {
+    run_apart "$REFRAIN" record --out here touch ran
+    expect_status 120
+    expect_in "$stderr" "did you mean --output?"
+    [ ! -e ran ]
+}
+
+@test "an option without its argument: 120" {
+    run_apart "$REFRAIN" record -o
+    expect_status 120
+    expect_in "$stderr" "-o: the option needs an argument"
+}
+
+@test "an argument for an option that takes none: 120" {
+    run_apart "$REFRAIN" info --json=yes
+    expect_status 120
+    expect_in "$stderr" "--json: the option takes no argument"
+}
+
+@test "options of other verbs are unknown" {
+    run_apart "$REFRAIN" record --rank 3 touch ran
+    expect_status 120
+    [ ! -e ran ]
+}
+
+@test "options end at the first other word" {
+    run_apart "$REFRAIN" info somewhere --json
+    expect_status 120
+    [ "$stderr" = "refrain: --json: options come before other words
+hint: refrain info [options] [TRACE]" ]
+    run_apart "$REFRAIN" replay somewhere --quiet
+    expect_status 120
+}
+
+@test "too many words: 120" {
+    run_apart "$REFRAIN" check one two
+    expect_status 120
+    run_apart "$REFRAIN" ls here
+    expect_status 120
+}
+
+@test "a missing command: 120" {
+    run_apart "$REFRAIN" record
+    expect_status 120
+    [ "$stderr" = "refrain: record: the command is missing
+hint: refrain record mpirun -n 4 ./program" ]
+    run_apart "$REFRAIN" record -q --
+    expect_status 120
+    run_apart "$REFRAIN" replay --
+    expect_status 120
+    run_apart "$REFRAIN" doctor --
+    expect_status 120
+}
+
+@test "malformed numbers: 120" {
+    run_apart "$REFRAIN" replay --stall-timeout soon
+    expect_status 120
+    run_apart "$REFRAIN" replay --stall-timeout -1
+    expect_status 120
+    run_apart "$REFRAIN" dump --limit 3x
+    expect_status 120
+}
+
+@test "schemes of later versions are named as such" {
+    for scheme in data sender race cdc; do
+        run_apart "$REFRAIN" record -s "$scheme" touch ran
+        expect_status 120
+        expect_in "$stderr" "--scheme $scheme: not available in this version"
+    done
+    run_apart "$REFRAIN" record -s nonsense touch ran
+    expect_status 120
+    expect_in "$stderr" "unknown scheme"
+    [ ! -e ran ]
+}
+
+@test "an unknown MPI: 120" {
+    run_apart "$REFRAIN" record -m lam touch ran
+    expect_status 120
+    expect_in "$stderr" "--mpi lam: unknown MPI"
+    [ ! -e ran ]
+}
+
+@test "-h after every verb: usage on standard output" {
+    for verb in record replay info dump check ls doctor bench; do
+        run_apart "$REFRAIN" $verb -h
+        expect_status 0
+        expect_in "$output" "usage: refrain $verb"
+        expect_in "$output" "--help"
+        [ -z "$stderr" ]
+    done
+}
+
+@test "--help shows the manual page, or the short help where there is none" {
+    for verb in record replay info dump check ls doctor bench; do
+        run_apart "$REFRAIN" $verb --help
+        expect_status 0
+        expect_in "$output" "refrain $verb"
+    done
+    run_apart "$REFRAIN" --help
+    expect_status 0
+    expect_in "$output" "refrain record"
+    mkdir empty
+    run_apart env PATH="$PWD/empty" "$REFRAIN" record --help
+    expect_status 0
+    expect_in "$output" "usage: refrain record"
+}
+
+@test "--version" {
+    run_apart "$REFRAIN" --version
+    expect_status 0
+    [[ $output =~ ^refrain\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "the manual pages have the options of the table" {
+    folder=$(dirname "$REFRAIN")/man
+    [ -d "$folder" ] || skip "no manual pages in the build tree"
+    for verb in record replay info dump check ls doctor bench; do
+        for option in $("$REFRAIN" $verb -h | grep -o -e '--[a-z-]*'); do
+            grep -q -e "${option//-/\\\\-}" "$folder/refrain-$verb.1"
+        done
+    done
+}
+
+@test "bash completes verbs, options and choices" {
+    eval "$("$REFRAIN" --generate bash)"
+    COMP_WORDS=(refrain re) COMP_CWORD=1
+    _refrain
+    [ "${COMPREPLY[*]}" = "record replay" ]
+    COMP_WORDS=(refrain replay --st) COMP_CWORD=2
+    _refrain
+    [ "${COMPREPLY[*]}" = "--stall-timeout" ]
+    COMP_WORDS=(refrain record -m '') COMP_CWORD=3
+    _refrain
+    [ "${COMPREPLY[*]}" = "openmpi mpich" ]
+}
+
+@test "bench: names are listed, an unknown one is 120" {
+    run_apart "$REFRAIN" bench
+    expect_status 0
+    run_apart "$REFRAIN" bench no-such-table
+    expect_status 120
+    expect_in "$stderr" "no-such-table: unknown table"
+}

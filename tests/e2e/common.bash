@@ -1,0 +1,66 @@
+# What the end-to-end tests share. REFRAIN names the program under test; the test programs lie beside
+# it. Every test runs in a directory of its own.
+
+REFRAIN=${REFRAIN:-$BATS_TEST_DIRNAME/../../build/refrain}
+REFRAIN=$(realpath "$REFRAIN")
+PROGRAMS=$(dirname "$REFRAIN")/programs
+SOURCES=$(realpath "$BATS_TEST_DIRNAME/../..")
+
+# Containers run as root, and have fewer cores than we want ranks.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export PAGER=cat NO_COLOR=1
+unset REFRAIN_DIR
+
+setup() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# Sets `launch` to the words that start $2 ranks of test program $3 with MPI $1.
+launch() {
+    local mpi=$1 ranks=$2 program=$3
+    shift 3
+    command -v "mpirun.$mpi" > /dev/null || skip "$mpi is not installed"
+    [ -e "$(dirname "$REFRAIN")/lib/librefrain-$mpi.so" ] || skip "no adapter for $mpi"
+    [ -x "$PROGRAMS/$mpi/$program" ] || skip "no test program $program for $mpi"
+    launch=("mpirun.$mpi" -n "$ranks" "$PROGRAMS/$mpi/$program" "$@")
+}
+
+# run, with standard output in $output and standard error in $stderr.
+run_apart() {
+    status=0
+    output=$("$@" 2> stderr.text) || status=$?
+    stderr=$(cat stderr.text)
+}
+
+expect_status() {
+    if [ "$status" -ne "$1" ]; then
+        printf 'expected status %s, got %s\noutput: %s\nstderr: %s\n' "$1" "$status" "$output" "${stderr-}"
+        return 1
+    fi
+}
+
+# The text contains the words.
+expect_in() {
+    case $1 in
+    *"$2"*) ;;
+    *)
+        printf 'expected: %s\nin: %s\n' "$2" "$1"
+        return 1
+        ;;
+    esac
+}
+
+# Starts a recording of two ranks, one of which waits for ever, in the background, in a process group
+# of its own; returns when both ranks are past MPI_Init. Sets `recorder`.
+record_endless() {
+    launch "$1" 2 branch endless
+    mkdir log
+    # A shell makes its background jobs deaf to interrupts; a terminal would not.
+    PROGRAM_LOG=$PWD/log env --default-signal=INT setsid "$REFRAIN" record "${launch[@]}" \
+        > recorded.text 2> recorder.text &
+    recorder=$!
+    until [ -e log/rank-0.log ] && [ -e log/rank-1.log ]; do
+        sleep 0.05
+    done
+}

@@ -1,0 +1,199 @@
+#!/usr/bin/env bats
+# Recording: where the trace goes, what the exit status is, what is said.
+
+load common
+
+check_recording() {
+    launch "$1" 3 recv_wildcard
+    run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status 0
+    [[ $(echo "$stderr" | tail -n 2) =~ ^refrain:\ recorded:\ refrain.data/recv_wildcard-1:\ [0-9.]+\ [a-zA-Z]+,\ [0-9]+\ events,\ 3\ ranks$'\n'hint:\ refrain\ replay$ ]]
+    [ "$(readlink refrain.data/latest)" = recv_wildcard-1 ]
+    python3 - << 'END'
+import json
+manifest = json.load(open("refrain.data/latest/manifest.json"))
+assert manifest["state"] == "complete" and manifest["status"] == 0 and manifest["ranks"] == 3
+assert manifest["command"][1:3] == ["-n", "3"]
+END
+    run_apart "$REFRAIN" record -q "${launch[@]}"
+    expect_status 0
+    [ -z "$(echo "$stderr" | grep -e recorded -e hint)" ]
+    [ "$(readlink refrain.data/latest)" = recv_wildcard-2 ]
+    [ -e refrain.data/recv_wildcard-1/manifest.json ]
+    run_apart "$REFRAIN" check
+    expect_status 0
+    expect_in "$output" "rank 2: whole"
+}
+
+@test "Open MPI: a numbered trace, latest, two lines; never overwritten" { check_recording openmpi; }
+@test "MPICH: a numbered trace, latest, two lines; never overwritten" { check_recording mpich; }
+
+check_output_option() {
+    launch "$1" 2 recv_wildcard
+    run_apart "$REFRAIN" record -o some/where "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "hint: refrain replay some/where"
+    [ -e some/where/manifest.json ]
+    [ ! -e refrain.data ]
+    cp -r some/where before
+    run_apart "$REFRAIN" record -o some/where "${launch[@]}"
+    expect_status 123
+    expect_in "$stderr" "never overwritten"
+    diff -r before some/where
+    run_apart "$REFRAIN" replay -q some/where
+    expect_status 0
+    REFRAIN_DIR=folder run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status 0
+    [ "$(readlink folder/latest)" = recv_wildcard-1 ]
+}
+
+@test "Open MPI: -o and REFRAIN_DIR choose another place" { check_output_option openmpi; }
+@test "MPICH: -o and REFRAIN_DIR choose another place" { check_output_option mpich; }
+
+# How rank 1 ends, and the status that a shell would show.
+check_status() {
+    launch "$1" 3 crash "$2"
+    run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status "$3"
+    run_apart "$REFRAIN" info
+    expect_status 0
+    expect_in "$output" "status $3"
+    expect_in "$output" "$4"
+    run_apart "$REFRAIN" replay
+    expect_status "$3"
+}
+
+@test "Open MPI: a segmentation fault is 139" { check_status openmpi segfault 139 "killed or crashed"; }
+@test "MPICH: a segmentation fault is 139" { check_status mpich segfault 139 "killed or crashed"; }
+@test "Open MPI: abort() is 134" { check_status openmpi abort 134 "killed or crashed"; }
+@test "MPICH: abort() is 134" { check_status mpich abort 134 "killed or crashed"; }
+@test "Open MPI: MPI_Abort gives its code" { check_status openmpi mpi_abort 7 "rank 1 aborted with code 7"; }
+@test "MPICH: MPI_Abort gives its code" { check_status mpich mpi_abort 7 "rank 1 aborted with code 7"; }
+@test "Open MPI: exit() gives its code" { check_status openmpi exit 3 "rank 1 exited with status 3"; }
+@test "MPICH: exit() gives its code" { check_status mpich exit 3 "rank 1 exited with status 3"; }
+
+check_interrupt() {
+    record_endless "$1"
+    kill -INT -- -$recorder
+    status=0
+    wait $recorder || status=$?
+    expect_status 130
+    expect_in "$(cat refrain.data/latest/manifest.json)" '"state": "complete"'
+    run_apart "$REFRAIN" check
+    expect_status 0
+}
+
+@test "Open MPI: an interrupt reaches the program, the trace is finished" { check_interrupt openmpi; }
+@test "MPICH: an interrupt reaches the program, the trace is finished" { check_interrupt mpich; }
+
+@test "the launcher of one MPI with a program of the other: 123, nothing run" {
+    launch openmpi 2 recv_wildcard
+    launch mpich 2 recv_wildcard
+    run_apart "$REFRAIN" record mpirun.openmpi -n 2 "$PROGRAMS/mpich/recv_wildcard"
+    expect_status 123
+    expect_in "$stderr" "is linked with MPICH (libmpich.so.12), but mpirun.openmpi belongs to Open MPI"
+    [ ! -e refrain.data ]
+}
+
+@test "a static program: 123, nothing run" {
+    command -v gcc > /dev/null || skip "no compiler"
+    echo '#include <stdio.h>
+int main(void) { return fclose(fopen("ran", "w")); }' > static.c
+    gcc -static -o static static.c 2> /dev/null || skip "no static C library"
+    run_apart "$REFRAIN" record ./static
+    expect_status 123
+    expect_in "$stderr" "refrain: ./static is statically linked"
+    [ ! -e ran ]
+    [ ! -e refrain.data ]
+}
+
+@test "a command that does not exist: 123, no trace" {
+    run_apart "$REFRAIN" record ./nothing
+    expect_status 123
+    expect_in "$stderr" "refrain: cannot run ./nothing: No such file or directory"
+    run_apart "$REFRAIN" record no-such-command-anywhere
+    expect_status 123
+    expect_in "$stderr" "not found in PATH"
+    [ ! -e refrain.data ]
+}
+
+@test "no MPI program: 123, no trace is left, latest stays" {
+    launch openmpi 2 recv_wildcard
+    "$REFRAIN" record -q "${launch[@]}"
+    run_apart "$REFRAIN" record -m openmpi true
+    expect_status 123
+    expect_in "$stderr" "nothing recorded"
+    expect_in "$stderr" "hint: refrain doctor -- true"
+    [ "$(readlink refrain.data/latest)" = recv_wildcard-1 ]
+    [ "$(ls refrain.data)" = "latest
+recv_wildcard-1" ]
+    run_apart "$REFRAIN" record -m openmpi false
+    expect_status 1
+}
+
+@test "a place that cannot be written: 123, nothing run" {
+    launch openmpi 2 recv_wildcard
+    touch file
+    run_apart "$REFRAIN" record -o file/trace "${launch[@]}"
+    expect_status 123
+    [ -z "$output" ]
+    REFRAIN_DIR=/proc/nowhere run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status 123
+    [ -z "$output" ]
+    expect_in "$stderr" "refrain: cannot create /proc/nowhere"
+}
+
+check_streams() {
+    launch "$1" 1 recv_wildcard
+    # The program is a shell with a rank in it: words reach it as they are, and so does input.
+    run_apart "$REFRAIN" record "mpirun.$1" -n 1 sh -c 'cat; printf "%s|" "$@"; echo error >&2; exec "$0" > /dev/null' \
+        "$PROGRAMS/$1/recv_wildcard" 'two words' '$HOME' '*' <<< "input"
+    expect_status 0
+    [ "$output" = "input
+two words|\$HOME|*|" ]
+    expect_in "$stderr" "error"
+}
+
+@test "Open MPI: words, input and output pass unchanged" { check_streams openmpi; }
+@test "MPICH: words, input and output pass unchanged" { check_streams mpich; }
+
+check_colon() {
+    launch "$1" 1 recv_wildcard
+    run_apart "$REFRAIN" record "${launch[@]}" : -n 2 "${launch[3]}"
+    expect_status 0
+    expect_in "$stderr" "3 ranks"
+}
+
+@test "Open MPI: several programs in one job are all recorded" { check_colon openmpi; }
+@test "MPICH: several programs in one job are all recorded" { check_colon mpich; }
+
+check_preload() {
+    launch "$1" 2 recv_wildcard
+    mkdir library
+    echo 'int refrain_test_symbol;' > library/other.c
+    gcc -shared -fPIC -o library/other.so library/other.c || skip "no compiler"
+    LD_PRELOAD=$PWD/library/other.so run_apart "$REFRAIN" record -v "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "librefrain-$1.so:$PWD/library/other.so"
+    expect_in "$stderr" "2 ranks"
+}
+
+@test "Open MPI: the user's own preloading stays" { check_preload openmpi; }
+@test "MPICH: the user's own preloading stays" { check_preload mpich; }
+
+@test "doctor: finds the MPIs and reaches their ranks" {
+    launch openmpi 2 recv_wildcard
+    run_apart "$REFRAIN" doctor
+    expect_status 0
+    expect_in "$output" "reaches the ranks (2 of 2)"
+    run_apart "$REFRAIN" doctor --json -- "${launch[@]}"
+    expect_status 0
+    echo "$output" | python3 -c 'import json,sys; assert json.load(sys.stdin)["works"]'
+    expect_in "$output" "is linked with libmpi.so.40"
+}
+
+@test "doctor: a command that cannot work: 123" {
+    run_apart "$REFRAIN" doctor -- ./nothing
+    expect_status 123
+    expect_in "$output" "FAIL  command"
+}

@@ -1,0 +1,173 @@
+#!/usr/bin/env bats
+# Replaying: the same result, or a report that says why not.
+
+load common
+
+record() {
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text 2> recorder.text
+}
+
+check_same() {
+    launch "$1" 4 recv_wildcard
+    record
+    for _ in 1 2 3; do
+        run_apart "$REFRAIN" replay -q
+        expect_status 0
+        [ "$(sort <<< "$output")" = "$(sort recorded.text)" ]
+        [ -z "$stderr" ]
+    done
+    run_apart "$REFRAIN" replay
+    expect_in "$stderr" "refrain: replayed: refrain.data/recv_wildcard-1: "
+    expect_in "$stderr" "4 ranks, no difference"
+}
+
+@test "Open MPI: every replay gives the recorded output" { check_same openmpi; }
+@test "MPICH: every replay gives the recorded output" { check_same mpich; }
+
+check_elsewhere() {
+    launch "$1" 2 recv_wildcard
+    cp "${launch[3]}" app
+    "$REFRAIN" record -q "mpirun.$1" -n 2 ./app > recorded.text
+    trace=$PWD/refrain.data/app-1
+    mkdir deep
+    cd deep
+    PATH=$PATH:/nowhere run_apart "$REFRAIN" replay -q "$trace"
+    expect_status 0
+}
+
+@test "Open MPI: a replay runs in the recorded directory" { check_elsewhere openmpi; }
+@test "MPICH: a replay runs in the recorded directory" { check_elsewhere mpich; }
+
+check_divergence() {
+    launch "$1" 3 branch
+    cp "${launch[3]}" branch
+    launch[3]=$PWD/branch
+    mkdir run
+    record
+    export PROGRAM_BRANCH=$2
+    TMPDIR=$PWD/run run_apart "$REFRAIN" replay --stall-timeout 5
+    expect_status 121
+    expect_in "$stderr" "refrain: the replay "
+    expect_in "$stderr" "branch.c:"
+    expect_in "$stderr" "  likely "
+    expect_in "$stderr" "hint: refrain "
+    # Nothing is left behind.
+    [ -z "$(pgrep -f "^$PWD/branch")" ]
+    [ -z "$(ls run)" ]
+}
+
+@test "Open MPI: another number of messages is reported" { check_divergence openmpi more; }
+@test "MPICH: another number of messages is reported" { check_divergence mpich more; }
+@test "Open MPI: another function is reported" { check_divergence openmpi function; }
+@test "MPICH: another function is reported" { check_divergence mpich function; }
+@test "Open MPI: another number of requests is reported" { check_divergence openmpi count; }
+@test "MPICH: another number of requests is reported" { check_divergence mpich count; }
+
+check_other_size() {
+    launch "$1" 3 recv_wildcard
+    record
+    launch "$1" 2 recv_wildcard
+    run_apart "$REFRAIN" replay refrain.data/latest -- "${launch[@]}"
+    expect_status 121
+    expect_in "$stderr" "the number of ranks differs: recorded were 3, now there are 2"
+    expect_in "$stderr" "the command differs"
+}
+
+@test "Open MPI: another number of ranks is reported" { check_other_size openmpi; }
+@test "MPICH: another number of ranks is reported" { check_other_size mpich; }
+
+check_stall() {
+    record_endless "$1"
+    # However far the recording came: from its end on the replay runs free, and into the same end.
+    kill -TERM $recorder
+    wait $recorder || [ $? -eq 143 ]
+    run_apart "$REFRAIN" replay --stall-timeout 1
+    expect_status 121
+    expect_in "$stderr" "the replay stands still"
+    expect_in "$stderr" "  rank 0 "
+    expect_in "$stderr" "  rank 1 "
+    expect_in "$stderr" "branch.c:"
+}
+
+@test "Open MPI: a replay that stands still says where" { check_stall openmpi; }
+@test "MPICH: a replay that stands still says where" { check_stall mpich; }
+
+@test "a trace of the other MPI: 122, nothing run" {
+    launch mpich 2 recv_wildcard
+    record
+    launch openmpi 2 recv_wildcard
+    run_apart "$REFRAIN" replay refrain.data/latest -- "${launch[@]}"
+    expect_status 122
+    [ -z "$output" ]
+    expect_in "$stderr" "the trace was recorded with MPICH, but the command uses Open MPI"
+    run_apart "$REFRAIN" replay -m openmpi
+    expect_status 122
+}
+
+@test "a damaged trace: refused before anything is run; what precedes the damage is readable" {
+    launch openmpi 3 recv_wildcard
+    record
+    file=refrain.data/latest/rank-1.trace
+    size=$(stat -c %s "$file")
+    printf '\xff\xff\xff\xff' | dd of="$file" bs=1 seek=$((size / 2)) conv=notrunc 2> dd.text
+    run_apart "$REFRAIN" replay
+    expect_status 122
+    [ -z "$output" ]
+    expect_in "$stderr" "rank-1.trace"
+    run_apart "$REFRAIN" check
+    expect_status 122
+    expect_in "$output" "rank 0: whole"
+    expect_in "$output" "rank 1: damaged"
+    expect_in "$output" "rank 2: whole"
+    run_apart "$REFRAIN" dump
+    expect_status 122
+    [[ $output =~ $'\n'\ +2\ +0\  ]]
+    run_apart "$REFRAIN" info
+    expect_status 122
+    expect_in "$output" "ranks      3"
+}
+
+@test "a missing file of a rank: 122, nothing run" {
+    launch openmpi 3 recv_wildcard
+    record
+    rm refrain.data/latest/rank-1.*
+    run_apart "$REFRAIN" replay
+    expect_status 122
+    [ -z "$output" ]
+    expect_in "$stderr" "the file of rank 1 is missing: the program had 3 ranks"
+    run_apart "$REFRAIN" check
+    expect_status 122
+    expect_in "$output" "rank 1: missing"
+}
+
+@test "dump: every event, chosen ranks, limits, JSON" {
+    launch openmpi 3 recv_wildcard
+    record
+    run_apart "$REFRAIN" dump
+    expect_status 0
+    expect_in "$output" "MPI_Recv"
+    expect_in "$output" "recv_wildcard.c:"
+    expect_in "$output" "finished"
+    run_apart "$REFRAIN" dump --rank 1-2 --limit 2
+    expect_status 0
+    [ "$(echo "$output" | wc -l)" -eq 5 ]
+    run_apart "$REFRAIN" dump --json
+    expect_status 0
+    echo "$output" | python3 -c '
+import json, sys
+events = [json.loads(line) for line in sys.stdin]
+assert any(e["kind"] == "recv" and e["source"] in (1, 2) for e in events)
+assert {e["rank"] for e in events} == {0, 1, 2}'
+    for list in 3 0-3 1- -1 a 0,,1 2-1 99999999999999999999; do
+        run_apart "$REFRAIN" dump --rank "$list"
+        expect_status 120
+    done
+}
+
+@test "a command that is no MPI program: 123" {
+    launch openmpi 2 recv_wildcard
+    record
+    run_apart "$REFRAIN" replay -m openmpi refrain.data/latest -- true
+    expect_status 123
+    expect_in "$stderr" "nothing replayed"
+}

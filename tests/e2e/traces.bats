@@ -1,0 +1,138 @@
+#!/usr/bin/env bats
+# Where traces are looked for, and what is said of those that are missing, foreign or damaged.
+# Needs no MPI.
+
+load common
+
+# A trace whose manifest is good and that holds no rank.
+make_empty_trace() {
+    mkdir -p "$1"
+    cat > "$1/manifest.json" << 'END'
+{"format": 1, "refrain": "0.1.0", "state": "recording", "command": ["mpirun", "-n", "2", "./app"],
+ "directory": "/", "environment": {}, "mpi": {"name": "openmpi"}, "scheme": "order",
+ "started": "2024-02-29T12:00:00Z"}
+END
+}
+
+@test "no trace here: 122 for every verb that needs one" {
+    for verb in replay info dump check; do
+        run_apart "$REFRAIN" $verb
+        expect_status 122
+        [ "$stderr" = "refrain: no trace here: refrain.data/latest does not exist
+hint: refrain record mpirun -n 4 ./program" ]
+    done
+}
+
+@test "a trace that does not exist: 122" {
+    for verb in replay info dump check; do
+        run_apart "$REFRAIN" $verb nowhere
+        expect_status 122
+        expect_in "$stderr" "refrain: nowhere: no such trace"
+    done
+}
+
+@test "a file instead of a directory: 122" {
+    touch file
+    for verb in replay info dump check; do
+        run_apart "$REFRAIN" $verb file
+        expect_status 122
+        expect_in "$stderr" "refrain: file: not a trace: a trace is a directory"
+    done
+}
+
+@test "a directory without manifest: 122" {
+    mkdir other
+    for verb in replay info dump check; do
+        run_apart "$REFRAIN" $verb other
+        expect_status 122
+        expect_in "$stderr" "not a trace"
+    done
+}
+
+@test "a damaged manifest: 122, with the line" {
+    mkdir broken
+    printf '{"format": 1,\n "refrain"' > broken/manifest.json
+    run_apart "$REFRAIN" info broken
+    expect_status 122
+    expect_in "$stderr" "manifest.json is damaged: line 2"
+    echo '{"format": 1}' > broken/manifest.json
+    run_apart "$REFRAIN" info broken
+    expect_status 122
+    echo '[]' > broken/manifest.json
+    run_apart "$REFRAIN" replay broken
+    expect_status 122
+}
+
+@test "a manifest of another version: 122, named" {
+    make_empty_trace trace
+    sed -i 's/"format": 1/"format": 99/' trace/manifest.json
+    run_apart "$REFRAIN" replay trace
+    expect_status 122
+    expect_in "$stderr" "format 99 is of another version"
+}
+
+@test "a trace without ranks: 122" {
+    make_empty_trace trace
+    for verb in replay info dump check; do
+        run_apart "$REFRAIN" $verb trace
+        expect_status 122
+        expect_in "$stderr" "holds no rank"
+    done
+}
+
+@test "a foreign file of a rank: 122, named" {
+    make_empty_trace trace
+    head -c 1000 /dev/urandom > trace/rank-0.trace
+    for verb in replay info dump check; do
+        run_apart "$REFRAIN" $verb trace
+        expect_status 122
+        expect_in "$output$stderr" "rank-0.trace"
+    done
+}
+
+@test "latest is found, a folder of traces stands for its latest" {
+    make_empty_trace refrain.data/app-1
+    ln -s app-1 refrain.data/latest
+    run_apart "$REFRAIN" info
+    expect_in "$output" "trace      refrain.data/app-1"
+    run_apart "$REFRAIN" info refrain.data
+    expect_in "$output" "trace      refrain.data/app-1"
+}
+
+@test "REFRAIN_DIR is another folder of traces" {
+    make_empty_trace elsewhere/app-7
+    ln -s app-7 elsewhere/latest
+    REFRAIN_DIR=elsewhere run_apart "$REFRAIN" info
+    expect_in "$output" "trace      elsewhere/app-7"
+    REFRAIN_DIR=elsewhere run_apart "$REFRAIN" ls
+    expect_status 0
+    expect_in "$output" "* elsewhere/app-7"
+}
+
+@test "ls: nothing, then traces, marked and in order; as JSON" {
+    run_apart "$REFRAIN" ls
+    expect_status 0
+    [ -z "$output" ]
+    expect_in "$stderr" "no traces in refrain.data"
+    make_empty_trace refrain.data/app-2
+    make_empty_trace refrain.data/app-1
+    sed -i 's/02-29/03-01/' refrain.data/app-1/manifest.json
+    ln -s app-1 refrain.data/latest
+    mkdir refrain.data/unrelated
+    run_apart "$REFRAIN" ls
+    expect_status 0
+    [ "$(echo "$output" | wc -l)" -eq 3 ]
+    expect_in "$(echo "$output" | sed -n 2p)" "  refrain.data/app-2  recording"
+    expect_in "$(echo "$output" | sed -n 3p)" "* refrain.data/app-1  recording"
+    expect_in "$output" "mpirun -n 2 ./app"
+    run_apart "$REFRAIN" ls --json
+    expect_status 0
+    [ "$(echo "$output" | python3 -c 'import json,sys; print([t["latest"] for t in json.load(sys.stdin)])')" = "[False, True]" ]
+}
+
+@test "info --json is JSON even for an empty trace" {
+    make_empty_trace trace
+    run_apart "$REFRAIN" info --json trace
+    expect_status 122
+    echo "$output" | python3 -c 'import json,sys; assert json.load(sys.stdin)["events"] == 0'
+}
