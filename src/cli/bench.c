@@ -52,7 +52,7 @@ static int run_script(const char *folder, const char *name) {
     int status = child > 0 ? rf_launch_wait(child) : 127 << 8;
     free(self);
     free(path);
-    return rf_program_status(status, RF_LAUNCHER_NONE, false);
+    return rf_program_status(status, RF_LAUNCHER_NONE, false, 0);
 }
 
 int rf_verb_bench(const struct rf_options *options) {

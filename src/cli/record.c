@@ -129,7 +129,8 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     struct rf_summary summary;
     if (!rf_summary_read(trace->path, &summary, &error))
         return rf_report_error(&error);
-    int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary));
+    int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),
+                                   rf_summary_code(&summary));
     if (summary.count == 0) {
         rf_summary_free(&summary);
         return nothing_recorded(trace, launch->command, status);

@@ -94,7 +94,8 @@ static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher, 
         return RF_EXIT_DIVERGED;
     }
     const struct rf_progress *unfinished = find_unfinished(supervision);
-    int status = rf_program_status(supervision->status, launcher, unfinished != NULL);
+    int status = rf_program_status(supervision->status, launcher, unfinished != NULL,
+                                   rf_summary_code(replayed->summary));
     /* Equal ends have equal names, however the launcher mixed them up. */
     if (recorded_status && supervision->status == (int)json_integer_value(json_object_get(
                                                       replayed->manifest, "launcher_status")))

@@ -5,15 +5,20 @@
 
 #include "launch.h"
 
-bool rf_summary_crashed(const struct rf_summary *summary) {
-    bool crashed = false;
+int rf_summary_code(const struct rf_summary *summary) {
     for (size_t i = 0; i < summary->count; i++) {
         const struct rf_ending *ending = &summary->ranks[i].ending;
-        if ((ending->how == RF_END_ABORT || ending->how == RF_END_EXIT) && ending->code != 0)
-            return false;
-        crashed = crashed || ending->how == RF_END_NONE;
+        if ((ending->how == RF_END_ABORT || ending->how == RF_END_EXIT) && ending->code & 0xff)
+            return ending->code & 0xff;
     }
-    return crashed;
+    return 0;
+}
+
+bool rf_summary_crashed(const struct rf_summary *summary) {
+    for (size_t i = 0; i < summary->count && !rf_summary_code(summary); i++)
+        if (summary->ranks[i].ending.how == RF_END_NONE)
+            return true;
+    return false;
 }
 
 /* Hydra exits with the signal's bare number; worse, it ORs the statuses of all ranks, and it ends
@@ -29,10 +34,13 @@ static int hydra_signal(int number) {
     return 0;
 }
 
-int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed) {
+int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed, int own) {
     if (WIFSIGNALED(wait_status))
         return 128 + WTERMSIG(wait_status);
     int code = WEXITSTATUS(wait_status);
+    /* Hydra's own SIGKILL to the other ranks can hide the code. */
+    if (launcher == RF_LAUNCHER_HYDRA && own && code == SIGKILL)
+        return own;
     if (!crashed)
         return code;
     /* What we were sent ourselves is what the ranks died of; hydra may call that a success. */

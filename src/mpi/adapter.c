@@ -57,10 +57,13 @@ static int32_t class_of(int code) {
     return class;
 }
 
+/* An error follows the event of its call, if the call has one. The channel of an error tells which,
+   so that it is not taken for that of another call of the same function. */
 const struct rf_event *rf_recorded_error(const struct rf_here *here) {
     struct rf_session *session = &rf_the_session;
     const struct rf_event *event = rf_free() ? NULL : rf_replay_peek(session);
-    if (!event || event->kind != RF_ERROR || event->second != (int32_t)session->calls)
+    if (!event || event->kind != RF_ERROR || event->second != (int32_t)session->calls ||
+        event->channel != rf_mpi.answered)
         return NULL;
     const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
     return site && strcmp(site->function, here->name) == 0 ? event : NULL;
@@ -79,7 +82,7 @@ static void compare_outcome(const struct rf_here *here, int code) {
         rf_diverge(session, here, event, NULL, "the call returned error class %d, recorded %d",
                    class, event->first);
     } else {
-        rf_replay_take(&session->replayer);
+        rf_take();
     }
 }
 
@@ -100,7 +103,7 @@ void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Statu
         scratch->numbers[i] = class_of(statuses[i].MPI_ERROR);
     rf_session_lock(session);
     if (session->recorder.on)
-        rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, 0), class,
-                         (int32_t)session->calls, scratch->numbers, (uint32_t)length);
+        rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, rf_mpi.answered),
+                         class, (int32_t)session->calls, scratch->numbers, (uint32_t)length);
     rf_session_unlock(session);
 }

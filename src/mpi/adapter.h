@@ -50,6 +50,7 @@ struct rf_adapter {
     bool flight_used;              /* replay: the call that was cut off has been made */
     bool cancels;                  /* the program has cancelled something */
     bool generalized;              /* generalized requests exist: do not query them needlessly */
+    bool answered;                 /* the current call has had its event */
     unsigned answers;              /* replay: failures answered without asking the library */
     bool noted[RF_FUNCTIONS];      /* record: functions already noted as not recorded */
 };
@@ -75,6 +76,7 @@ static inline bool rf_enter(const struct rf_here *here) {
     if (__builtin_expect(rf_depth != 0, 0) && rf_address_of(here->address)->internal)
         return false;
     rf_depth++;
+    rf_mpi.answered = false;
     return true;
 }
 
@@ -107,6 +109,11 @@ bool rf_free(void);
 const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, uint32_t channel,
                                  const char *detail);
 
+/* Replay: plays the event. */
+static inline void rf_take(void) {
+    rf_mpi.answered = true;
+    rf_replay_take(&rf_the_session.replayer);
+}
 /* Replay: the error that this call returned in the recording, if it is the next event. */
 const struct rf_event *rf_recorded_error(const struct rf_here *here);
 
@@ -114,6 +121,7 @@ const struct rf_event *rf_recorded_error(const struct rf_here *here);
 static inline void rf_record(const struct rf_here *here, enum rf_kind kind, uint32_t channel,
                              int32_t first, int32_t second) {
     struct rf_session *session = &rf_the_session;
+    rf_mpi.answered = true;
     rf_session_lock(session);
     if (__builtin_expect(session->recorder.on, 1))
         rf_recorder_fold(&session->recorder, rf_here_pack(session, here, kind, channel), first,

@@ -54,6 +54,13 @@ static inline bool watch_one(MPI_Status *own, MPI_Status **status) {
     return true;
 }
 
+static inline void record_flag(const struct rf_here *here, int code, int flag, int count) {
+    if (flag)
+        rf_record(here, RF_DONE, 0, count, 0);
+    else if (code == MPI_SUCCESS)
+        rf_record(here, RF_NONE, 0, count, 0);
+}
+
 /* ---- replaying ---- */
 
 /* The requests behind those of the program. */
@@ -64,8 +71,10 @@ static MPI_Request *behind(int count, const MPI_Request *requests) {
     return scratch->requests;
 }
 
+/* The recorded outcome; NULL if the program is free, or if the call was refused and will be again.
+ */
 static const struct rf_event *expect(const struct rf_here *here, uint32_t kinds, int count) {
-    const struct rf_event *event = rf_expect(here, kinds, 0, NULL);
+    const struct rf_event *event = rf_recorded_error(here) ? NULL : rf_expect(here, kinds, 0, NULL);
     if (!event)
         return NULL;
     int32_t recorded = event->kind == RF_INDEX ? event->second : event->first;
@@ -79,7 +88,7 @@ static const struct rf_event *expect(const struct rf_here *here, uint32_t kinds,
 static bool failed(const struct rf_event *event) {
     if (!event || event->kind != RF_NONE)
         return false;
-    rf_replay_take(&rf_the_session.replayer);
+    rf_take();
     rf_answer_failure();
     return true;
 }
@@ -165,7 +174,7 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
         MPI_Request before = *request;
         bool watching = watch_one(&own, &status);
         code = rf_reals.Test(request, flag, status);
-        rf_record(&here, *flag ? RF_DONE : RF_NONE, 0, 1, 0);
+        record_flag(&here, code, *flag, 1);
         if (watching && *flag)
             rf_pending_complete(before, status);
         return rf_leave(&here, outer, code);
@@ -175,7 +184,7 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
     if (!failed(event)) {
         MPI_Request inner = rf_stand_in_inner(*request);
         if (event) {
-            rf_replay_take(&rf_the_session.replayer);
+            rf_take();
             show_wait(&here);
             rf_await(&here, inner);
         }
@@ -192,7 +201,7 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
     int code = MPI_SUCCESS;
     if (rf_recording()) {
         code = rf_reals.Request_get_status(request, flag, status);
-        rf_record(&here, *flag ? RF_DONE : RF_NONE, 0, 1, 0);
+        record_flag(&here, code, *flag, 1);
         /* The program sees the match now; a crash before the request is completed must not lose
            it. */
         if (*flag && rf_pending_any(&rf_mpi.pending) && !rf_the_session.concurrent)
@@ -204,7 +213,7 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
     if (!failed(event)) {
         MPI_Request inner = rf_stand_in_inner(request);
         if (event) {
-            rf_replay_take(&rf_the_session.replayer);
+            rf_take();
             show_wait(&here);
             rf_await(&here, inner);
         }
@@ -282,23 +291,23 @@ RF_WRAPPER(int, Testall,
     if (rf_recording()) {
         struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
         code = rf_reals.Testall(count, array_of_requests, flag, watch.statuses);
-        if (code == MPI_SUCCESS)
-            rf_record(&here, *flag ? RF_DONE : RF_NONE, 0, count, 0);
+        record_flag(&here, code, code != MPI_SUCCESS || *flag, count);
         if (code != MPI_SUCCESS || *flag)
             complete_all(&watch, code, count, array_of_requests);
         return rf_leave_all(&here, outer, code, count,
                             watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
     }
-    const struct rf_event *error = rf_recorded_error(&here);
-    if (error && error->list_length == (uint32_t)count) {
-        code = replay_failed_all(&here, error, count, array_of_requests, flag, array_of_statuses);
-        return rf_leave(&here, outer, code);
-    }
-    const struct rf_event *event = error ? NULL : expect(&here, RF_IS(NONE) | RF_IS(DONE), count);
+    const struct rf_event *event = expect(&here, RF_IS(NONE) | RF_IS(DONE), count);
     *flag = 0;
     if (!failed(event)) {
         if (event)
-            rf_replay_take(&rf_the_session.replayer);
+            rf_take();
+        const struct rf_event *error = event ? rf_recorded_error(&here) : NULL;
+        if (error && error->list_length == (uint32_t)count) {
+            code =
+                replay_failed_all(&here, error, count, array_of_requests, flag, array_of_statuses);
+            return rf_leave(&here, outer, code);
+        }
         MPI_Request *inner = behind(count, array_of_requests);
         show_wait(&here);
         for (int i = 0; event && i < count; i++)
@@ -329,7 +338,8 @@ RF_WRAPPER(int, Waitany,
         if (watch.on && status == MPI_STATUS_IGNORE)
             status = &own;
         code = rf_reals.Waitany(count, array_of_requests, index, status);
-        rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
+        if (code == MPI_SUCCESS || *index != MPI_UNDEFINED)
+            rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
         if (watch.on && *index != MPI_UNDEFINED)
             rf_pending_complete(watch.requests[*index], status);
         return rf_leave(&here, outer, code);
@@ -337,14 +347,14 @@ RF_WRAPPER(int, Waitany,
     const struct rf_event *event = expect(&here, RF_IS(INDEX), count);
     if (event && event->first != RF_UNDEFINED) {
         int32_t chosen = event->first;
-        rf_replay_take(&rf_the_session.replayer);
+        rf_take();
         MPI_Request *inner = await_chosen(&here, 1, &chosen, count, array_of_requests);
         code = rf_reals.Waitany(1, inner, index, status);
         rf_stand_in_update(&array_of_requests[chosen], inner[0]);
         *index = chosen;
     } else {
         if (event)
-            rf_replay_take(&rf_the_session.replayer);
+            rf_take();
         MPI_Request *inner = behind(count, array_of_requests);
         show_wait(&here);
         code = rf_reals.Waitany(count, inner, index, status);
@@ -367,7 +377,7 @@ RF_WRAPPER(int, Testany,
         code = rf_reals.Testany(count, array_of_requests, index, flag, status);
         if (*flag)
             rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
-        else
+        else if (code == MPI_SUCCESS)
             rf_record(&here, RF_NONE, 0, count, 0);
         if (watch.on && *flag && *index != MPI_UNDEFINED)
             rf_pending_complete(watch.requests[*index], status);
@@ -379,7 +389,7 @@ RF_WRAPPER(int, Testany,
         *index = MPI_UNDEFINED;
     } else if (event && event->first != RF_UNDEFINED) {
         int32_t chosen = event->first;
-        rf_replay_take(&rf_the_session.replayer);
+        rf_take();
         MPI_Request *inner = await_chosen(&here, 1, &chosen, count, array_of_requests);
         do
             code = rf_reals.Testany(1, inner, index, flag, status);
@@ -388,7 +398,7 @@ RF_WRAPPER(int, Testany,
         *index = chosen;
     } else {
         if (event)
-            rf_replay_take(&rf_the_session.replayer);
+            rf_take();
         MPI_Request *inner = behind(count, array_of_requests);
         code = rf_reals.Testany(count, inner, index, flag, status);
         for (int i = 0; i < count; i++)
@@ -408,6 +418,7 @@ static void record_some(const struct rf_here *here, int count, int done, const i
     } else if (done == MPI_UNDEFINED) {
         rf_record(here, RF_INDEX, 0, RF_UNDEFINED, count);
     } else {
+        rf_mpi.answered = true;
         rf_session_lock(session);
         if (session->recorder.on)
             rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_SET, 0), count, 0,
@@ -423,7 +434,8 @@ static int some(const struct rf_here *here, some_function *real, int count, MPI_
     if (rf_recording()) {
         struct watch watch = watch_all(count, requests, statuses);
         int code = real(count, requests, done, indices, watch.statuses);
-        record_some(here, count, *done, indices);
+        if (code == MPI_SUCCESS || *done > 0)
+            record_some(here, count, *done, indices);
         for (int i = 0; watch.on && *done != MPI_UNDEFINED && i < *done; i++)
             rf_pending_complete(watch.requests[indices[i]], &watch.statuses[i]);
         return code;
@@ -435,7 +447,7 @@ static int some(const struct rf_here *here, some_function *real, int count, MPI_
     }
     if (!event || event->kind == RF_INDEX) {
         if (event)
-            rf_replay_take(&rf_the_session.replayer);
+            rf_take();
         MPI_Request *inner = behind(count, requests);
         show_wait(here);
         int code = real(count, inner, done, indices, statuses);
@@ -448,7 +460,7 @@ static int some(const struct rf_here *here, some_function *real, int count, MPI_
         rf_diverge(&rf_the_session, here, event, NULL, "the program passes too few requests");
     for (int i = 0; i < chosen; i++)
         indices[i] = event->list[i];
-    rf_replay_take(&rf_the_session.replayer);
+    rf_take();
     struct rf_scratch *scratch = rf_scratch(count);
     MPI_Request *inner = await_chosen(here, chosen, indices, count, requests);
     int code;

@@ -53,7 +53,7 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
     if (!event)
         return ANSWER_FREE;
     if (event->kind == RF_NONE) {
-        rf_replay_take(&rf_the_session.replayer);
+        rf_take();
         rf_answer_failure();
         return ANSWER_NO;
     }
@@ -64,7 +64,7 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
                    *tag);
     *source = event->first;
     *tag = event->second;
-    rf_replay_take(&rf_the_session.replayer);
+    rf_take();
     rf_progress_wait(&rf_the_session.replayer, here, *source, *tag);
     return ANSWER_YES;
 }

@@ -61,7 +61,7 @@ enum rf_naming rf_name_post(const struct rf_here *here, MPI_Comm comm, int *sour
         name(here, event, detail, source, tag);
         naming = RF_NAME_KNOWN;
     }
-    rf_replay_take(&rf_the_session.replayer);
+    rf_take();
     return naming;
 }
 
@@ -91,7 +91,7 @@ static void replay_begin(const struct rf_here *here, struct rf_blocking *call) {
             name_last(here, call);
         } else if (!end_of_trust(call->comm, event->first, event->second)) {
             name(here, event, detail, &call->source, &call->tag);
-            rf_replay_take(&rf_the_session.replayer);
+            rf_take();
         }
     }
     rf_progress_wait(&rf_the_session.replayer, here, call->source, call->tag);
