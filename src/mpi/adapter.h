@@ -15,6 +15,7 @@
 
 #include "engine/session.h"
 #include "mpi/channels.h"
+#include "mpi/partners.h"
 #include "mpi/pending.h"
 #include "mpi/real.h"
 #include "mpi/stand_ins.h"
@@ -45,6 +46,7 @@ struct rf_adapter {
     struct rf_channels channels;
     struct rf_pending pending;     /* record: wildcard receives without a known match */
     struct rf_stand_ins stand_ins; /* replay: handles of the program behind which is another */
+    struct rf_partners partners;   /* sends that belong to a receive */
     MPI_Status *room;              /* record: the status of a blocking call, in the mapped log */
     uint32_t *flight;              /* record: the packed word of the blocking call */
     bool flight_used;              /* replay: the call that was cut off has been made */

@@ -173,7 +173,9 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
         MPI_Status own;
         MPI_Request before = *request;
         bool watching = watch_one(&own, &status);
-        code = rf_reals.Test(request, flag, status);
+        *flag = 0;
+        if (!watching || rf_partner_done(before))
+            code = rf_reals.Test(request, flag, status);
         record_flag(&here, code, *flag, 1);
         if (watching && *flag)
             rf_pending_complete(before, status);
@@ -290,7 +292,12 @@ RF_WRAPPER(int, Testall,
     int code = MPI_SUCCESS;
     if (rf_recording()) {
         struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
-        code = rf_reals.Testall(count, array_of_requests, flag, watch.statuses);
+        bool halves = true;
+        for (int i = 0; watch.on && i < count; i++)
+            halves = rf_partner_done(array_of_requests[i]) && halves;
+        *flag = 0;
+        if (halves)
+            code = rf_reals.Testall(count, array_of_requests, flag, watch.statuses);
         record_flag(&here, code, code != MPI_SUCCESS || *flag, count);
         if (code != MPI_SUCCESS || *flag)
             complete_all(&watch, code, count, array_of_requests);

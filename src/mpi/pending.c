@@ -154,6 +154,7 @@ void rf_pending_complete(MPI_Request request, const MPI_Status *status) {
             give_back(pending, place);
     }
     rf_session_unlock(session);
+    rf_partner_settle(request);
 }
 
 void rf_pending_forget(MPI_Request request) {

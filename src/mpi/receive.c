@@ -149,6 +149,18 @@ static bool waits_patiently(const struct rf_here *here, const struct rf_blocking
            !rf_recorded_error(here);
 }
 
+int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive,
+                    MPI_Request *request) {
+    int source = receive->source;
+    int tag = receive->tag;
+    if (!rf_recording() && rf_name_post(here, receive->comm, &source, &tag) == RF_NAME_HELD)
+        return rf_stand_in_park(receive, request);
+    int code = rf_receive_post(receive, source, tag, request);
+    if (rf_recording() && code == MPI_SUCCESS)
+        rf_pending_post(here, *request, receive->comm);
+    return code;
+}
+
 #define RF_DEFINE_RECEIVES(suffix, count_type)                                                     \
     RF_WRAPPER(int, Recv##suffix,                                                                  \
                (void *buf, count_type count, MPI_Datatype datatype, int source, int tag,           \
@@ -203,15 +215,11 @@ static bool waits_patiently(const struct rf_here *here, const struct rf_blocking
                 MPI_Comm comm, MPI_Request *request)) {                                            \
         RF_ENTER(Irecv##suffix, (buf, count, datatype, source, tag, comm, request));               \
         rf_sign(&rf_the_session, &here, source, tag, count);                                       \
-        bool wild = rf_is_wild(source, tag);                                                       \
-        if (wild && !rf_recording() && rf_name_post(&here, comm, &source, &tag) == RF_NAME_HELD)   \
-            return rf_leave(                                                                       \
-                &here, outer,                                                                      \
-                rf_stand_in_park(&(struct rf_receive){buf, count, datatype, source, tag, comm},    \
-                                 request));                                                        \
-        int code = rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request);       \
-        if (wild && rf_recording() && code == MPI_SUCCESS)                                         \
-            rf_pending_post(&here, *request, comm);                                                \
+        int code = rf_is_wild(source, tag)                                                         \
+                       ? rf_receive_wild(                                                          \
+                             &here, &(struct rf_receive){buf, count, datatype, source, tag, comm}, \
+                             request)                                                              \
+                       : rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request); \
         return rf_leave(&here, outer, code);                                                       \
     }
 
@@ -219,54 +227,4 @@ RF_DEFINE_RECEIVES(, int)
 
 #ifdef RF_ABI_LARGE_COUNTS
 RF_DEFINE_RECEIVES(_c, MPI_Count)
-
-/* One request hides a send and a receive. If the match of the receive is not known, it cannot be
-   parked: the send must go out. Then nothing after it can be trusted. */
-static void name_both(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
-    if (rf_name_post(here, comm, source, tag) == RF_NAME_HELD) {
-        struct rf_replayer *replayer = &rf_the_session.replayer;
-        replayer->ready = false;
-        replayer->free = true;
-        replayer->progress->free = 1;
-        rf_free();
-    }
-}
-
-#    define RF_DEFINE_ISENDRECV(suffix, count_type)                                                \
-        RF_WRAPPER(int, Isendrecv##suffix,                                                         \
-                   (const void *sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest,    \
-                    int sendtag, void *recvbuf, count_type recvcount, MPI_Datatype recvtype,       \
-                    int source, int recvtag, MPI_Comm comm, MPI_Request *request)) {               \
-            RF_ENTER(Isendrecv##suffix, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,     \
-                                         recvcount, recvtype, source, recvtag, comm, request));    \
-            rf_sign(&rf_the_session, &here, dest, sendtag, sendcount);                             \
-            bool wild = rf_is_wild(source, recvtag);                                               \
-            if (wild && !rf_recording())                                                           \
-                name_both(&here, comm, &source, &recvtag);                                         \
-            int code =                                                                             \
-                rf_reals.Isendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,   \
-                                           recvcount, recvtype, source, recvtag, comm, request);   \
-            if (wild && rf_recording() && code == MPI_SUCCESS)                                     \
-                rf_pending_post(&here, *request, comm);                                            \
-            return rf_leave(&here, outer, code);                                                   \
-        }                                                                                          \
-                                                                                                   \
-        RF_WRAPPER(int, Isendrecv_replace##suffix,                                                 \
-                   (void *buf, count_type count, MPI_Datatype datatype, int dest, int sendtag,     \
-                    int source, int recvtag, MPI_Comm comm, MPI_Request *request)) {               \
-            RF_ENTER(Isendrecv_replace##suffix,                                                    \
-                     (buf, count, datatype, dest, sendtag, source, recvtag, comm, request));       \
-            rf_sign(&rf_the_session, &here, dest, sendtag, count);                                 \
-            bool wild = rf_is_wild(source, recvtag);                                               \
-            if (wild && !rf_recording())                                                           \
-                name_both(&here, comm, &source, &recvtag);                                         \
-            int code = rf_reals.Isendrecv_replace##suffix(buf, count, datatype, dest, sendtag,     \
-                                                          source, recvtag, comm, request);         \
-            if (wild && rf_recording() && code == MPI_SUCCESS)                                     \
-                rf_pending_post(&here, *request, comm);                                            \
-            return rf_leave(&here, outer, code);                                                   \
-        }
-
-RF_DEFINE_ISENDRECV(, int)
-RF_DEFINE_ISENDRECV(_c, MPI_Count)
 #endif

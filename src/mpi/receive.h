@@ -28,4 +28,8 @@ void rf_blocking_end(const struct rf_here *here, struct rf_blocking *call, int c
 enum rf_naming { RF_NAME_FREE, RF_NAME_KNOWN, RF_NAME_HELD };
 enum rf_naming rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag);
 
+/* Posts a wildcard receive: recording notes the post, replay names or parks it. */
+int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive,
+                    MPI_Request *request);
+
 #endif

@@ -54,11 +54,12 @@ void rf_await(const struct rf_here *here, MPI_Request request) {
         else
             rf_reals.Request_get_status(request, &flag, MPI_STATUS_IGNORE);
         if (flag)
-            return;
+            break;
         /* MPICH looks after point-to-point messages here, but not after what it has scheduled. */
         make_progress();
         rf_wait_a_little(&patience);
     }
+    rf_partner_settle(request);
 }
 
 void rf_answer_failure(void) {

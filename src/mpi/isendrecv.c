@@ -1,0 +1,150 @@
+/* Nonblocking send-receive, an addition of MPI 4. */
+#include "mpi/abi.h"
+
+#ifdef RF_ABI_LARGE_COUNTS
+
+#    include <stdlib.h>
+
+#    include "mpi/receive.h"
+
+static struct rf_partner *find(MPI_Request receive) {
+    struct rf_partners *partners = &rf_mpi.partners;
+    for (int i = 0; i < partners->count; i++)
+        if (partners->entries[i].receive == receive)
+            return &partners->entries[i];
+    return NULL;
+}
+
+static void drop(struct rf_partner *partner) {
+    free(partner->copy);
+    *partner = rf_mpi.partners.entries[--rf_mpi.partners.count];
+}
+
+int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
+    int done = 0;
+    int code = rf_reals.Test(&send, &done, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS || done) {
+        free(copy);
+        return code;
+    }
+    struct rf_partners *partners = &rf_mpi.partners;
+    if (partners->count == partners->size) {
+        int size = partners->size ? partners->size * 2 : 16;
+        struct rf_partner *entries =
+            realloc(partners->entries, (size_t)size * sizeof *partners->entries);
+        if (!entries)
+            return MPI_ERR_NO_MEM;
+        partners->entries = entries;
+        partners->size = size;
+    }
+    partners->entries[partners->count++] = (struct rf_partner){receive, send, copy};
+    return MPI_SUCCESS;
+}
+
+bool rf_partner_done(MPI_Request receive) {
+    struct rf_partner *partner = rf_mpi.partners.count ? find(receive) : NULL;
+    if (!partner)
+        return true;
+    int done = 0;
+    rf_reals.Test(&partner->send, &done, MPI_STATUS_IGNORE);
+    if (done)
+        drop(partner);
+    return done;
+}
+
+void rf_partner_settle(MPI_Request receive) {
+    struct rf_partner *partner = rf_mpi.partners.count ? find(receive) : NULL;
+    if (!partner)
+        return;
+    rf_reals.Wait(&partner->send, MPI_STATUS_IGNORE);
+    drop(partner);
+}
+
+/* The receive first: the send may be what makes the other side send. */
+static int post_both(const struct rf_here *here, const struct rf_receive *receive,
+                     const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                     void *copy, MPI_Request *request) {
+    int code = rf_receive_wild(here, receive, request);
+    if (code != MPI_SUCCESS)
+        return code;
+    MPI_Request send;
+    code = rf_reals.Isend_c(buffer, count, type, dest, tag, receive->comm, &send);
+    return code == MPI_SUCCESS ? rf_partner_add(*request, send, copy) : code;
+}
+
+/* The receive overwrites what is being sent, so it is sent from a copy, as the library does. */
+static int post_replacing(const struct rf_here *here, const struct rf_receive *receive, int dest,
+                          int tag, MPI_Request *request) {
+    MPI_Count size = 0;
+    MPI_Count position = 0;
+    int code = rf_reals.Pack_size_c(receive->count, receive->type, receive->comm, &size);
+    if (code != MPI_SUCCESS)
+        return code;
+    void *copy = malloc((size_t)size + 1);
+    if (!copy)
+        return MPI_ERR_NO_MEM;
+    code = rf_reals.Pack_c(receive->buffer, receive->count, receive->type, copy, size, &position,
+                           receive->comm);
+    if (code == MPI_SUCCESS)
+        return post_both(here, receive, copy, position, MPI_PACKED, dest, tag, copy, request);
+    free(copy);
+    return code;
+}
+
+#    define RF_DEFINE_ISENDRECV(suffix, count_type)                                                \
+        RF_WRAPPER(int, Isendrecv##suffix,                                                         \
+                   (const void *sendbuf, count_type sendcount, MPI_Datatype sendtype, int dest,    \
+                    int sendtag, void *recvbuf, count_type recvcount, MPI_Datatype recvtype,       \
+                    int source, int recvtag, MPI_Comm comm, MPI_Request *request)) {               \
+            RF_ENTER(Isendrecv##suffix, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,     \
+                                         recvcount, recvtype, source, recvtag, comm, request));    \
+            rf_sign(&rf_the_session, &here, dest, sendtag, sendcount);                             \
+            if (rf_is_wild(source, recvtag))                                                       \
+                return rf_leave(&here, outer,                                                      \
+                                post_both(&here,                                                   \
+                                          &(struct rf_receive){recvbuf, recvcount, recvtype,       \
+                                                               source, recvtag, comm},             \
+                                          sendbuf, sendcount, sendtype, dest, sendtag, NULL,       \
+                                          request));                                               \
+            return rf_leave(&here, outer,                                                          \
+                            rf_reals.Isendrecv##suffix(sendbuf, sendcount, sendtype, dest,         \
+                                                       sendtag, recvbuf, recvcount, recvtype,      \
+                                                       source, recvtag, comm, request));           \
+        }                                                                                          \
+                                                                                                   \
+        RF_WRAPPER(int, Isendrecv_replace##suffix,                                                 \
+                   (void *buf, count_type count, MPI_Datatype datatype, int dest, int sendtag,     \
+                    int source, int recvtag, MPI_Comm comm, MPI_Request *request)) {               \
+            RF_ENTER(Isendrecv_replace##suffix,                                                    \
+                     (buf, count, datatype, dest, sendtag, source, recvtag, comm, request));       \
+            rf_sign(&rf_the_session, &here, dest, sendtag, count);                                 \
+            if (rf_is_wild(source, recvtag))                                                       \
+                return rf_leave(&here, outer,                                                      \
+                                post_replacing(&here,                                              \
+                                               &(struct rf_receive){buf, count, datatype, source,  \
+                                                                    recvtag, comm},                \
+                                               dest, sendtag, request));                           \
+            return rf_leave(&here, outer,                                                          \
+                            rf_reals.Isendrecv_replace##suffix(buf, count, datatype, dest,         \
+                                                               sendtag, source, recvtag, comm,     \
+                                                               request));                          \
+        }
+
+RF_DEFINE_ISENDRECV(, int)
+RF_DEFINE_ISENDRECV(_c, MPI_Count)
+
+#else
+
+/* This library has no such call: no request ever has a partner. */
+#    include "mpi/partners.h"
+
+bool rf_partner_done(MPI_Request receive) {
+    (void)receive;
+    return true;
+}
+
+void rf_partner_settle(MPI_Request receive) {
+    (void)receive;
+}
+
+#endif

@@ -1,0 +1,30 @@
+/* MPI_Isendrecv with a wildcard: one request for a send and a receive.
+
+   MPICH 4.0 does not say in the status which message such a request received, so nothing could be
+   recorded. The two halves are therefore posted one by one: the program holds the receive, and the
+   send is its partner until it is complete, which for small messages it is at once. */
+#ifndef RF_MPI_PARTNERS_H
+#define RF_MPI_PARTNERS_H
+
+#include <stdbool.h>
+
+#include "mpi/abi.h"
+
+struct rf_partner {
+    MPI_Request receive, send;
+    void *copy; /* what is being sent, if the program's buffer is overwritten; or NULL */
+};
+
+struct rf_partners {
+    struct rf_partner *entries;
+    int count, size;
+};
+
+/* Takes charge of a send. Returns when it is known, or complete already. */
+int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy);
+/* True if the request has no partner any more. */
+bool rf_partner_done(MPI_Request receive);
+/* The receive is complete: waits for the send. */
+void rf_partner_settle(MPI_Request receive);
+
+#endif
