@@ -36,20 +36,31 @@ static size_t list_names(const char *folder, char *names[NAMES_MOST]) {
     return count;
 }
 
-static int run_script(const char *folder, const char *name) {
+static int run_script(const char *folder, const char *name, char *const *words) {
     char *path = rf_text("%s/%s", folder, name);
     char *self = rf_find_self();
-    /* The script measures this very program. */
+    char *programs = rf_find_bench_programs();
+    size_t count = 0;
+    while (words[count])
+        count++;
+    char **arguments = rf_allocate(count + 2, sizeof *arguments);
+    arguments[0] = path;
+    memcpy(arguments + 1, words, count * sizeof *words);
+    /* The script measures this very program, with the programs built beside it. */
     setenv("REFRAIN", self, 1);
+    if (programs)
+        setenv("REFRAIN_BENCH_PROGRAMS", programs, 0);
     rf_signals_guard(0);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        execl(path, path, (char *)NULL);
+        execv(path, arguments);
         _exit(127);
     }
     rf_signals_guard(child);
     int status = child > 0 ? rf_launch_wait(child) : 127 << 8;
+    free(arguments);
+    free(programs);
     free(self);
     free(path);
     return rf_program_status(status, RF_LAUNCHER_NONE, false, 0);
@@ -64,11 +75,17 @@ int rf_verb_bench(const struct rf_options *options) {
     bool known = false;
     for (size_t i = 0; i < count && options->name; i++)
         known = known || strcmp(names[i], options->name) == 0;
-    if (!options->name) {
+    if (!folder) {
+        rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                "bench: the tables are measured in the source tree; this Refrain is installed "
+                "elsewhere");
+        rf_hint(&error, "make bench");
+        code = rf_report_error(&error);
+    } else if (!options->name) {
         for (size_t i = 0; i < count; i++)
             puts(names[i]);
     } else if (known) {
-        code = run_script(folder, options->name);
+        code = run_script(folder, options->name, options->command);
     } else {
         const char *nearest = rf_suggest(options->name, (const char *const *)names, count);
         if (nearest)

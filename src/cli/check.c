@@ -24,12 +24,12 @@ static void print_rank(int number, const struct rf_rank_summary *rank, struct rf
         printf("rank %d: missing: it has no file\n", number);
     } else if (rank->damaged) {
         printf("rank %d: damaged: %s; %" PRIu64 " event%s before it %s usable\n", number,
-               rank->error.text, rank->events, rf_plural(rank->events),
-               rank->events == 1 ? "is" : "are");
+               rank->error.text, rank->decisions, rf_plural(rank->decisions),
+               rank->decisions == 1 ? "is" : "are");
     } else {
         char *ending = rf_ending_text(rank, symbols);
-        printf("rank %d: whole: %" PRIu64 " event%s, %s\n", number, rank->events,
-               rf_plural(rank->events), ending);
+        printf("rank %d: whole: %" PRIu64 " event%s, %s\n", number, rank->decisions,
+               rf_plural(rank->decisions), ending);
         free(ending);
     }
 }
@@ -38,7 +38,7 @@ static json_t *rank_object(int number, const struct rf_rank_summary *rank,
                            struct rf_symbols *symbols) {
     const char *state = !rank ? "missing" : rank->damaged ? "damaged" : "whole";
     json_t *object = json_pack("{s:i,s:s,s:I}", "rank", number, "state", state, "events",
-                               (json_int_t)(rank ? rank->events : 0));
+                               (json_int_t)(rank ? rank->decisions : 0));
     if (rank && rank->damaged)
         json_object_set_new(object, "damage", json_string(rank->error.text));
     if (rank && !rank->damaged) {

@@ -133,12 +133,15 @@ static bool dump_rank(const char *path, int rank, const struct rf_options *optio
            (result = rf_reader_next(dump.reader, &event, error)) == RF_READ_EVENT) {
         if (event.kind == RF_END)
             continue;
+        events += rf_kind_flags[event.kind] & RF_REPEATS ? event.run : 1;
+        /* What Refrain itself adds to the stream would drown the rest. */
+        if (!options->all && !rf_is_decision(event.kind))
+            continue;
         if (options->json)
             print_json(&dump, &event);
         else
             print_text(&dump, &event);
         lines++;
-        events += rf_kind_flags[event.kind] & RF_REPEATS ? event.run : 1;
     }
     if (result == RF_READ_END)
         print_end(&dump, events, options->json);

@@ -226,7 +226,8 @@ static void zsh(void) {
             fputs("        '1:trace:_files -/' '*::command:_normal' ;;\n", stdout);
             break;
         case RF_TAKES_NAME:
-            fputs("        '1:name:($(refrain bench 2>/dev/null))' ;;\n", stdout);
+            fputs("        '1:name:($(refrain bench 2>/dev/null))' '*:argument:_files' ;;\n",
+                  stdout);
             break;
         case RF_TAKES_NOTHING:
             fputs("        ;;\n", stdout);

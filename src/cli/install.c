@@ -11,7 +11,8 @@ char *rf_find_self(void) {
     return path ? path : rf_copy("refrain");
 }
 
-/* The first of two places below the program's own folder where `name` can be read. */
+/* The first of two places below the program's own folder where `name` can be read; `installed` may
+   be NULL. */
 static char *find(const char *built, const char *installed, const char *name) {
     char *self = rf_find_self();
     char *slash = strrchr(self, '/');
@@ -19,7 +20,7 @@ static char *find(const char *built, const char *installed, const char *name) {
     if (slash) {
         *slash = 0;
         const char *const places[] = {built, installed};
-        for (size_t i = 0; i < 2 && !found; i++) {
+        for (size_t i = 0; i < 2 && places[i] && !found; i++) {
             char *path = rf_text("%s/%s/%s", self, places[i], name);
             if (access(path, R_OK) == 0)
                 found = realpath(path, NULL);
@@ -52,5 +53,9 @@ char *rf_find_manual(const char *page) {
 
 char *rf_find_bench(void) {
     /* build/bench/source points into the source tree; see CMakeLists.txt. */
-    return find("bench/source", RF_RELATIVE_BENCH, ".");
+    return find("bench/source", NULL, ".");
+}
+
+char *rf_find_bench_programs(void) {
+    return find("bench", NULL, ".");
 }

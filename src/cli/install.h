@@ -5,8 +5,10 @@
 /* Each returns a new string, or NULL when the file is not there. */
 char *rf_find_adapter(const char *mpi);
 char *rf_find_manual(const char *page);
-/* The folder of published tables. */
+/* The scripts that measure the published tables, and the programs they run. Both belong to the
+   source and build trees: an installed Refrain has none. */
 char *rf_find_bench(void);
+char *rf_find_bench_programs(void);
 /* The running program itself. */
 char *rf_find_self(void);
 

@@ -21,8 +21,9 @@ bool rf_manifest_save(json_t *manifest, const char *directory, struct rf_error *
 json_t *rf_manifest_load(const char *directory, struct rf_error *error);
 
 /* Members, never NULL for a loaded manifest. */
-const char *rf_manifest_text(const json_t *manifest, const char *name);
-const char *rf_manifest_mpi(const json_t *manifest);
+const char *rf_manifest_text(const json_t *manifest, const char *name)
+    __attribute__((returns_nonnull));
+const char *rf_manifest_mpi(const json_t *manifest) __attribute__((returns_nonnull));
 /* The recorded command; free() the array, not the words. */
 char **rf_manifest_command(const json_t *manifest);
 bool rf_manifest_complete(const json_t *manifest);

@@ -37,6 +37,15 @@ void rf_say_hint(const char *format, ...) {
     va_end(arguments);
 }
 
+void rf_say_json(json_t *object) {
+    char *text = json_dumps(object, JSON_COMPACT);
+    flockfile(stderr);
+    fprintf(stderr, "%s\n", text ? text : "{}");
+    funlockfile(stderr);
+    free(text);
+    json_decref(object);
+}
+
 int rf_report_error(const struct rf_error *error) {
     fflush(stdout);
     rf_say("%s", error->text);

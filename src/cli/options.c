@@ -125,9 +125,11 @@ static bool operands(const struct rf_verb *verb, char **words, bool dashes,
         }
         return true;
     case RF_TAKES_NAME:
-        if (*words && !dashes)
-            options->name = *words++;
-        break;
+        if (!*words)
+            return true;
+        options->name = *words++;
+        options->command = words;
+        return true;
     case RF_TAKES_TRACE:
     case RF_TAKES_TRACE_AND_COMMAND:
         if (*words && (!dashes || verb->operands == RF_TAKES_TRACE))

@@ -12,10 +12,10 @@ struct rf_options {
     const char *output, *scheme, *mpi, *ranks;
     double stall_timeout;
     uint64_t limit; /* UINT64_MAX: none */
-    bool json, quiet, verbose, short_help, manual;
+    bool json, quiet, verbose, all, short_help, manual;
     const char *trace; /* NULL: the latest one */
     const char *name;
-    char **command; /* NULL: none was given; ends with NULL like argv */
+    char **command; /* NULL: none was given; ends with NULL like argv. After a name: its words */
 };
 
 enum rf_operands {

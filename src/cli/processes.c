@@ -85,6 +85,16 @@ static bool collect(pid_t launcher, int *status) {
     return found;
 }
 
+void rf_kill_descendants(void) {
+    const struct timespec pause = {.tv_nsec = 20000000};
+    /* A killed parent may leave children anew. */
+    for (int i = 0; i < 100 && signal_descendants(SIGKILL); i++) {
+        nanosleep(&pause, NULL);
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+    }
+}
+
 int rf_stop_launcher(pid_t launcher) {
     /* Open MPI itself waits for a second or two before it kills ranks that do not listen. */
     enum { STEP_MS = 20, POLITE_MS = 5000 };

@@ -10,6 +10,8 @@ void rf_adopt_orphans(void);
 /* Ends a launcher and everything below us; returns its status. It is asked to end, and given the
    time that launchers need to end their ranks and tidy up; then all that is left is killed. */
 int rf_stop_launcher(pid_t launcher);
+/* Kills everything below us. */
+void rf_kill_descendants(void);
 /* Is a process of this host gone (or only waiting to be collected)? */
 bool rf_process_gone(pid_t process);
 

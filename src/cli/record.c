@@ -76,11 +76,23 @@ static void warn(const struct rf_summary *summary, const char *shown) {
         rf_say("%s: only %zu of %d ranks left a file", shown, summary->count, summary->size);
 }
 
+static void announce_json(const struct rf_summary *summary, const struct rf_new_trace *trace,
+                          int status) {
+    json_t *names = json_array();
+    for (size_t i = 0; i < summary->unsupported_count; i++)
+        json_array_append_new(names, json_string(summary->unsupported[i]));
+    rf_say_json(json_pack("{s:s,s:I,s:I,s:I,s:i,s:o}", "recorded", trace->shown, "bytes",
+                          (json_int_t)rf_directory_bytes(trace->path), "events",
+                          (json_int_t)summary->decisions, "ranks", (json_int_t)summary->count,
+                          "status", status, "not_recorded", names));
+}
+
 static void announce(const struct rf_summary *summary, const struct rf_new_trace *trace) {
     char size[RF_SIZE_TEXT];
     rf_say("recorded: %s: %s, %llu event%s, %zu rank%s", trace->shown,
-           rf_size_text(rf_directory_bytes(trace->path), size), (unsigned long long)summary->events,
-           rf_plural(summary->events), summary->count, rf_plural(summary->count));
+           rf_size_text(rf_directory_bytes(trace->path), size),
+           (unsigned long long)summary->decisions, rf_plural(summary->decisions), summary->count,
+           rf_plural(summary->count));
     if (trace->numbered) {
         rf_say_hint("refrain replay");
         return;
@@ -111,7 +123,7 @@ static int nothing_recorded(struct rf_new_trace *trace, char *const *command, in
 
 /* From the launch to the finished manifest; returns the exit code. */
 static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_t *manifest,
-               bool quiet) {
+               const struct rf_options *options) {
     struct rf_error error = {0};
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -142,7 +154,9 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     if (!rf_manifest_save(manifest, trace->path, &error))
         rf_report_error(&error);
     warn(&summary, trace->shown);
-    if (!quiet)
+    if (!options->quiet && options->json)
+        announce_json(&summary, trace, status);
+    else if (!options->quiet)
         announce(&summary, trace);
     rf_summary_free(&summary);
     return status;
@@ -181,7 +195,7 @@ int rf_verb_record(const struct rf_options *options) {
                                    .trace = trace.path,
                                    .scheme = options->scheme,
                                    .verbose = options->verbose};
-        code = run(&launch, &trace, manifest, options->quiet);
+        code = run(&launch, &trace, manifest, options);
     }
     json_decref(manifest);
     free(adapter);

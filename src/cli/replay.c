@@ -61,13 +61,6 @@ static bool detect_same(const struct rf_options *options, const json_t *manifest
     return rf_hint(error, "refrain info");
 }
 
-static bool all_finished_in_recording(const struct rf_summary *summary) {
-    for (size_t i = 0; i < summary->count; i++)
-        if (summary->ranks[i].ending.how != RF_END_FINALIZE || summary->ranks[i].ending.incomplete)
-            return false;
-    return true;
-}
-
 /* A rank that did not reach its end; the one that died in its own code rather than those that
    waited for it and were ended by the launcher. */
 static const struct rf_progress *find_unfinished(const struct rf_supervision *supervision) {
@@ -81,18 +74,87 @@ static const struct rf_progress *find_unfinished(const struct rf_supervision *su
     return found;
 }
 
-/* The verdict on a run that is over. */
-static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher, bool quiet) {
+static const struct rf_rank_summary *recorded_rank(const struct rf_summary *summary, int number) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->ranks[i].rank == number)
+            return &summary->ranks[i];
+    return NULL;
+}
+
+/* What came of a replay. The names are part of --json. */
+enum verdict { SAME, CUT_SHORT, STOPPED, BROKE_OFF, STALLED, DIVERGED, NOTHING };
+static const char *const verdict_names[] = {"same",    "cut short", "stopped", "broke off",
+                                            "stalled", "diverged",  "nothing"};
+
+/* Did every rank come to the end of its recording? If not, a rank that ended the job as it did in
+   the recording (by a crash, an abort, an exit) may have cut the others short. */
+static enum verdict compare_ends(const struct rf_replayed *replayed) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    bool all = supervision->count == (size_t)replayed->summary->size, cause = false;
+    for (size_t i = 0; i < supervision->count; i++) {
+        const struct rf_progress *rank = &supervision->ranks[i];
+        const struct rf_rank_summary *recorded = recorded_rank(replayed->summary, rank->rank);
+        bool finished = rank->state == RF_STATE_FINISHED;
+        bool cut = rf_at_cut(replayed->summary, rank);
+        all = all && (finished || cut);
+        cause = cause || cut || (finished && recorded && recorded->ending.how != RF_END_FINALIZE);
+    }
+    if (all)
+        return SAME;
+    if (rf_signal_seen() || WIFSIGNALED(supervision->status))
+        return STOPPED;
+    return cause ? CUT_SHORT : BROKE_OFF;
+}
+
+static unsigned long long decisions_played(const struct rf_replayed *replayed) {
+    unsigned long long events = 0;
+    for (size_t i = 0; i < replayed->supervision->count; i++) {
+        const struct rf_progress *rank = &replayed->supervision->ranks[i];
+        const struct rf_rank_summary *recorded = recorded_rank(replayed->summary, rank->rank);
+        if (recorded)
+            events += rf_decisions_played(replayed->directory, recorded, rank->events);
+    }
+    return events;
+}
+
+static void announce(const struct rf_replayed *replayed, enum verdict verdict) {
+    size_t ranks = replayed->supervision->count;
+    unsigned long long events = decisions_played(replayed);
+    unsigned long long recorded = replayed->summary->decisions;
+    if (verdict == SAME)
+        rf_say("replayed: %s: %llu event%s, %zu rank%s, no difference", replayed->trace, events,
+               rf_plural(events), ranks, rf_plural(ranks));
+    else if (verdict == CUT_SHORT)
+        rf_say("replayed: %s: %llu of %llu events, %zu rank%s: the job ended as recorded, and took "
+               "other ranks with it",
+               replayed->trace, events, recorded, ranks, rf_plural(ranks));
+    else
+        rf_say("replay stopped by signal %d: %s: %llu of %llu events, %zu rank%s",
+               rf_signal_seen() ? rf_signal_seen() : WTERMSIG(replayed->supervision->status),
+               replayed->trace, events, recorded, ranks, rf_plural(ranks));
+}
+
+static void announce_json(const struct rf_replayed *replayed, enum verdict verdict, int status) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    json_t *object =
+        json_pack("{s:s,s:s,s:I,s:I,s:I,s:i}", "replayed", replayed->trace, "outcome",
+                  verdict_names[verdict], "events", (json_int_t)decisions_played(replayed),
+                  "recorded_events", (json_int_t)replayed->summary->decisions, "ranks",
+                  (json_int_t)supervision->count, "status", status);
+    if (verdict == DIVERGED) {
+        const struct rf_progress *rank = &supervision->ranks[supervision->first_diverged];
+        json_object_set_new(object, "rank", json_integer(rank->rank));
+        json_object_set_new(object, "event", json_integer((json_int_t)rank->event));
+        json_object_set_new(object, "difference", json_string(rank->difference));
+    }
+    rf_say_json(object);
+}
+
+/* The verdict on a run whose ranks did not differ; returns the program's status or our own. */
+static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launcher,
+                     enum verdict *verdict) {
     const struct rf_supervision *supervision = replayed->supervision;
     const json_t *recorded_status = json_object_get(replayed->manifest, "status");
-    if (supervision->outcome == RF_OUTCOME_DIVERGED) {
-        rf_report_divergence(replayed);
-        return RF_EXIT_DIVERGED;
-    }
-    if (supervision->outcome == RF_OUTCOME_STALLED) {
-        rf_report_stall(replayed);
-        return RF_EXIT_DIVERGED;
-    }
     const struct rf_progress *unfinished = find_unfinished(supervision);
     int status = rf_program_status(supervision->status, launcher, unfinished != NULL,
                                    rf_summary_code(replayed->summary));
@@ -101,6 +163,7 @@ static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher, 
                                                       replayed->manifest, "launcher_status")))
         status = (int)json_integer_value(recorded_status);
     if (supervision->count == 0) {
+        *verdict = NOTHING;
         struct rf_error error = {0};
         char *text = rf_command_text(replayed->command);
         rf_fail(&error, RF_EXIT_ENVIRONMENT,
@@ -111,24 +174,44 @@ static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher, 
         free(text);
         return rf_report_error(&error);
     }
-    if (unfinished && !rf_signal_seen() && all_finished_in_recording(replayed->summary)) {
+    *verdict = compare_ends(replayed);
+    if (*verdict != BROKE_OFF)
+        return status;
+    if (unfinished)
         rf_report_lost_rank(replayed, unfinished);
-        return RF_EXIT_DIVERGED;
+    else
+        rf_say("the replay broke off: only %zu of %d ranks called MPI_Init", supervision->count,
+               replayed->summary->size);
+    return RF_EXIT_DIVERGED;
+}
+
+static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher,
+                 const struct rf_options *options) {
+    const json_t *recorded_status = json_object_get(replayed->manifest, "status");
+    enum verdict verdict = SAME;
+    int code = RF_EXIT_DIVERGED;
+    if (replayed->supervision->outcome == RF_OUTCOME_DIVERGED) {
+        verdict = DIVERGED;
+        rf_report_divergence(replayed);
+    } else if (replayed->supervision->outcome == RF_OUTCOME_STALLED) {
+        verdict = STALLED;
+        rf_report_stall(replayed);
+    } else {
+        code = judge_end(replayed, launcher, &verdict);
     }
-    if (!quiet) {
-        unsigned long long events = 0;
-        for (size_t i = 0; i < supervision->count; i++)
-            events += supervision->ranks[i].events;
-        rf_say("replayed: %s: %llu event%s, %zu rank%s, no difference", replayed->trace, events,
-               rf_plural(events), supervision->count, rf_plural(supervision->count));
-    }
+    bool ended = verdict == SAME || verdict == CUT_SHORT || verdict == STOPPED;
+    if (!options->quiet && !options->json && ended)
+        announce(replayed, verdict);
     /* A crashed rank runs free after the end of its recording: that may come out differently. */
-    if (recorded_status && status != json_integer_value(recorded_status)) {
-        rf_say("the end differs: the program ended with status %d, recorded was %d", status,
+    if (ended && verdict != STOPPED && recorded_status &&
+        code != json_integer_value(recorded_status)) {
+        rf_say("the end differs: the program ended with status %d, recorded was %d", code,
                (int)json_integer_value(recorded_status));
         rf_say_hint("refrain info %s", replayed->trace);
     }
-    return status;
+    if (!options->quiet && options->json)
+        announce_json(replayed, verdict, code);
+    return code;
 }
 
 static int run(const struct rf_options *options, const struct rf_detected *detected,
@@ -163,7 +246,7 @@ static int run(const struct rf_options *options, const struct rf_detected *detec
         rf_signals_guard(child);
         rf_supervise(&supervision, child);
         replayed->supervision = &supervision;
-        code = judge(replayed, detected->launcher, options->quiet);
+        code = judge(replayed, detected->launcher, options);
         rf_supervision_free(&supervision);
         replayed->supervision = NULL;
     } else {
@@ -193,7 +276,7 @@ static bool prepare(const struct rf_options *options, struct rf_replayed *replay
         return false;
     if (options->verbose) {
         rf_say("trace: %s: %llu events of %zu ranks", replayed->trace,
-               (unsigned long long)summary->events, summary->count);
+               (unsigned long long)summary->decisions, summary->count);
         rf_say("MPI: %s: %s", rf_mpi_title(detected->mpi), detected->because);
     }
     return true;

@@ -30,6 +30,50 @@ static struct rf_module recorded_module(const char *directory, int rank, const c
     return found;
 }
 
+/* Wildcards have other numbers in each MPI. */
+static bool is_any(const char *mpi, bool tag, int32_t value) {
+    return value == (strcmp(mpi, "mpich") == 0 && !tag ? -2 : -1);
+}
+
+/* "source 2, tag 7": whom a call waits for; empty when it names nobody. */
+static char *partner_text(const struct rf_replayed *replayed, const struct rf_call *call) {
+    static const char *const sending[] = {"MPI_Send",  "MPI_Ssend",  "MPI_Rsend",  "MPI_Bsend",
+                                          "MPI_Isend", "MPI_Issend", "MPI_Irsend", "MPI_Ibsend"};
+    if (call->peer == RF_NO_PEER)
+        return rf_copy("");
+    /* The calls that send and receive show what they receive. */
+    bool receives = true;
+    for (size_t i = 0; i < sizeof sending / sizeof sending[0]; i++)
+        if (rf_starts_with(call->function, sending[i]))
+            receives = strstr(call->function, "recv") != NULL;
+    const char *mpi = rf_manifest_mpi(replayed->manifest);
+    char *peer = receives && is_any(mpi, false, call->peer)
+                     ? rf_copy("any source")
+                     : rf_text("%s %d", receives ? "source" : "destination", call->peer);
+    char *text = is_any(mpi, true, call->tag) ? rf_text("%s, any tag", peer)
+                 : call->tag != RF_NO_PEER    ? rf_text("%s, tag %d", peer, call->tag)
+                                              : rf_copy(peer);
+    free(peer);
+    return text;
+}
+
+static void print_waiting(const struct rf_replayed *replayed, struct rf_symbols *symbols,
+                          const struct rf_progress *rank) {
+    const struct rf_call *call = &rank->current;
+    char place[RF_PLACE_TEXT];
+    struct rf_module module = {0};
+    snprintf(module.path, sizeof module.path, "%s", call->module);
+    char *partner = partner_text(replayed, call);
+    fprintf(stderr, "waits in %s at %s%s%s", call->function,
+            rf_symbols_place(symbols, &module, call->offset, place), *partner ? " for " : "",
+            partner);
+    if (call->detail[0])
+        fprintf(stderr, " (%s)", call->detail);
+    if (rank->free)
+        fputs(", past the end of its recording", stderr);
+    free(partner);
+}
+
 static void print_call(const struct rf_replayed *replayed, struct rf_symbols *symbols, int rank,
                        const char *label, const struct rf_call *call, bool recorded) {
     char place[RF_PLACE_TEXT];
@@ -144,8 +188,12 @@ static void changed_mpi(const struct rf_replayed *replayed, bool *first) {
 }
 
 /* What can be seen from outside; the rank's own guess comes first. */
-static void print_reasons(const struct rf_replayed *replayed, const struct rf_progress *rank) {
+/* `likely`: what is known already, or empty. */
+static void print_reasons(const struct rf_replayed *replayed, const struct rf_progress *rank,
+                          const char *likely) {
     bool first = true;
+    if (*likely)
+        print_reason(&first, likely);
     if (rank->reason[0])
         print_reason(&first, rank->reason);
     if (replayed->summary->size != rank->size) {
@@ -208,13 +256,12 @@ void rf_report_divergence(const struct rf_replayed *replayed) {
     for (uint32_t i = 0; i < count; i++)
         print_call(replayed, symbols, rank->rank, i ? "" : "before", &rank->history[i], true);
     print_others(supervision);
-    print_reasons(replayed, rank);
+    print_reasons(replayed, rank, "");
     rf_say_hint("refrain dump --rank %d %s", rank->rank, replayed->trace);
     rf_symbols_free(symbols);
 }
 
-/* Has a rank played all there is of a recording that was cut off? */
-static bool at_cut(const struct rf_summary *summary, const struct rf_progress *rank) {
+bool rf_at_cut(const struct rf_summary *summary, const struct rf_progress *rank) {
     for (size_t i = 0; i < summary->count; i++) {
         const struct rf_rank_summary *recorded = &summary->ranks[i];
         if (recorded->rank == rank->rank)
@@ -231,8 +278,8 @@ void rf_report_stall(const struct rf_replayed *replayed) {
     const struct rf_progress *stuck = NULL;
     for (size_t i = 0; i < supervision->count; i++)
         if (supervision->ranks[i].state == RF_STATE_WAITING) {
-            cut = cut && at_cut(replayed->summary, &supervision->ranks[i]);
-            if (!stuck || !at_cut(replayed->summary, &supervision->ranks[i]))
+            cut = cut && rf_at_cut(replayed->summary, &supervision->ranks[i]);
+            if (!stuck || !rf_at_cut(replayed->summary, &supervision->ranks[i]))
                 stuck = &supervision->ranks[i];
         }
     if (cut)
@@ -244,35 +291,29 @@ void rf_report_stall(const struct rf_replayed *replayed) {
                supervision->stall_timeout, supervision->stall_timeout == 1 ? "" : "s");
     for (size_t i = 0; i < supervision->count; i++) {
         const struct rf_progress *rank = &supervision->ranks[i];
-        char place[RF_PLACE_TEXT];
-        struct rf_module module = {0};
-        snprintf(module.path, sizeof module.path, "%s", rank->current.module);
+        fprintf(stderr, "  rank %-4d event %llu: ", rank->rank, (unsigned long long)rank->events);
         if (rank->state == RF_STATE_WAITING)
-            fprintf(stderr, "  rank %-4d event %llu: %s at %s%s%s%s%s\n", rank->rank,
-                    (unsigned long long)rank->events, rank->current.function,
-                    rf_symbols_place(symbols, &module, rank->current.offset, place),
-                    rank->current.detail[0] ? " (" : "", rank->current.detail,
-                    rank->current.detail[0] ? ")" : "",
-                    rank->free ? ", past the end of its recording" : "");
+            print_waiting(replayed, symbols, rank);
         else
-            fprintf(stderr, "  rank %-4d event %llu: %s\n", rank->rank,
-                    (unsigned long long)rank->events,
-                    rank->state == RF_STATE_FINISHED ? "finished" : "its process is gone");
+            fputs(rank->state == RF_STATE_FINISHED ? "finished" : "its process is gone", stderr);
+        fputc('\n', stderr);
     }
     if (!cut && stuck)
-        print_reasons(replayed, stuck);
+        print_reasons(replayed, stuck, "");
     rf_say_hint("refrain info %s", replayed->trace);
     rf_symbols_free(symbols);
 }
 
 void rf_report_lost_rank(const struct rf_replayed *replayed, const struct rf_progress *rank) {
     struct rf_symbols *symbols = rf_symbols_new();
-    rf_say("the replay diverged: rank %d ended at event %llu: in the recording it went on to its "
-           "proper end",
+    rf_say("the replay broke off: rank %d ended at event %llu, in the recording it went on",
            rank->rank, (unsigned long long)rank->events);
-    if (rank->state == RF_STATE_WAITING)
-        print_call(replayed, symbols, rank->rank, "last call", &rank->current, false);
-    print_reasons(replayed, rank);
+    if (rank->state == RF_STATE_WAITING) {
+        fprintf(stderr, "  %-9s ", "last");
+        print_waiting(replayed, symbols, rank);
+        fputc('\n', stderr);
+    }
+    print_reasons(replayed, rank, "it crashed, or was killed from outside");
     rf_say_hint("refrain dump --rank %d %s", rank->rank, replayed->trace);
     rf_symbols_free(symbols);
 }

@@ -18,6 +18,8 @@ struct rf_replayed {
 
 void rf_report_divergence(const struct rf_replayed *replayed);
 void rf_report_stall(const struct rf_replayed *replayed);
+/* Has a rank played all there is of a recording that was cut off? */
+bool rf_at_cut(const struct rf_summary *summary, const struct rf_progress *rank);
 /* A rank did not reach its recorded end, though nothing differed before. */
 void rf_report_lost_rank(const struct rf_replayed *replayed, const struct rf_progress *rank);
 

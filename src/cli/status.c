@@ -8,8 +8,9 @@
 int rf_summary_code(const struct rf_summary *summary) {
     for (size_t i = 0; i < summary->count; i++) {
         const struct rf_ending *ending = &summary->ranks[i].ending;
-        if ((ending->how == RF_END_ABORT || ending->how == RF_END_EXIT) && ending->code & 0xff)
-            return ending->code & 0xff;
+        int code = ending->code & 0xff;
+        if (code && (ending->how == RF_END_ABORT || ending->how == RF_END_EXIT))
+            return code;
     }
     return 0;
 }

@@ -18,18 +18,49 @@ static void note_unsupported(struct rf_summary *summary, const char *name) {
     summary->unsupported[summary->unsupported_count++] = rf_copy(name);
 }
 
+bool rf_is_decision(enum rf_kind kind) {
+    return kind != RF_CHECK && kind != RF_LATE && kind != RF_END;
+}
+
+static uint64_t times_of(const struct rf_event *event) {
+    return rf_kind_flags[event->kind] & RF_REPEATS ? event->run : 1;
+}
+
+uint64_t rf_decisions_played(const char *directory, const struct rf_rank_summary *rank,
+                             uint64_t played) {
+    if (played >= rank->events - rank->late)
+        return rank->decisions;
+    struct rf_error ignored = {0};
+    struct rf_reader *reader = rf_reader_open(directory, rank->rank, &ignored);
+    struct rf_event event;
+    uint64_t decisions = 0;
+    while (reader && played && rf_reader_next(reader, &event, &ignored) == RF_READ_EVENT) {
+        if (event.kind == RF_LATE)
+            continue;
+        uint64_t times = times_of(&event) < played ? times_of(&event) : played;
+        played -= times;
+        if (rf_is_decision(event.kind))
+            decisions += times;
+    }
+    if (reader)
+        rf_reader_close(reader);
+    return decisions;
+}
+
 static void read_events(struct rf_reader *reader, struct rf_rank_summary *rank,
                         struct rf_summary *summary) {
     struct rf_event event;
     enum rf_read result;
     while ((result = rf_reader_next(reader, &event, &rank->error)) == RF_READ_EVENT) {
-        uint64_t times = rf_kind_flags[event.kind] & RF_REPEATS ? event.run : 1;
+        uint64_t times = times_of(&event);
         /* The end is a mark, not something that happened to the program's messages. */
         if (event.kind == RF_END)
             continue;
         summary->kinds[event.kind] += times;
         rank->events += times;
         rank->late += event.kind == RF_LATE;
+        if (rf_is_decision(event.kind))
+            rank->decisions += times;
     }
     if (result == RF_READ_DAMAGED)
         rank->damaged = true;
@@ -45,6 +76,10 @@ static void read_rank(const char *directory, struct rf_rank_summary *rank,
         return;
     }
     rank->node = *rf_reader_node(reader);
+    /* Libraries put tabs into their names, and a file may hold anything. */
+    for (char *at = rank->node.library; *at; at++)
+        if ((unsigned char)*at < ' ')
+            *at = ' ';
     read_events(reader, rank, summary);
     const struct rf_in_flight *flight = &rank->ending.in_flight;
     const struct rf_site *site =
@@ -74,6 +109,7 @@ bool rf_summary_read(const char *directory, struct rf_summary *summary, struct r
         rank->rank = numbers[i];
         read_rank(directory, rank, summary);
         summary->events += rank->events;
+        summary->decisions += rank->decisions;
         summary->bytes += rank->bytes;
         summary->damaged += rank->damaged;
         if (rank->node.size > summary->size)
@@ -126,7 +162,7 @@ char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symb
     const struct rf_ending *ending = &rank->ending;
     if (rank->damaged)
         return rf_text("has a damaged file, %llu events are readable",
-                       (unsigned long long)rank->events);
+                       (unsigned long long)rank->decisions);
     if (ending->incomplete)
         return rf_text("is recorded only up to event %llu: %s", (unsigned long long)rank->events,
                        ending->reason);

@@ -155,6 +155,9 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
         }
         if (ended == child || (ended < 0 && errno != EINTR)) {
             keep(supervision, &watch);
+            /* A launcher that was killed has not looked after its ranks. */
+            if (ended == child && WIFSIGNALED(supervision->status))
+                rf_kill_descendants();
             break;
         }
         uint64_t moving = movement(&watch);

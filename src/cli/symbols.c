@@ -9,10 +9,11 @@
 
 #include "text.h"
 
-/* One opened module. Its lines are looked up once per offset by the callers' own good sense: traces
-   have few sites, and libdw keeps the line table decoded. */
+/* One opened module, as one recording or the running program has it. Its lines are looked up once
+   per offset by the callers' own good sense: traces have few sites, and libdw keeps the line table
+   decoded. */
 struct opened {
-    char path[sizeof((struct rf_module *)0)->path];
+    struct rf_module wanted;
     Dwfl *session;
     Dwfl_Module *module; /* NULL: cannot be read, or is another build */
     GElf_Addr bias;
@@ -57,7 +58,7 @@ static void open_module(struct opened *opened, const struct rf_module *recorded)
         .debuginfo_path = &debug_path,
     };
     *opened = (struct opened){0};
-    snprintf(opened->path, sizeof opened->path, "%s", recorded->path);
+    opened->wanted = *recorded;
     if (!recorded->path[0] || !(opened->session = dwfl_begin(&callbacks)))
         return;
     dwfl_report_begin(opened->session);
@@ -82,7 +83,10 @@ static void open_module(struct opened *opened, const struct rf_module *recorded)
 
 static struct opened *find(struct rf_symbols *symbols, const struct rf_module *module) {
     for (size_t i = 0; i < symbols->count; i++)
-        if (strcmp(symbols->list[i].path, module->path) == 0)
+        if (strcmp(symbols->list[i].wanted.path, module->path) == 0 &&
+            symbols->list[i].wanted.build_id_length == module->build_id_length &&
+            memcmp(symbols->list[i].wanted.build_id, module->build_id, module->build_id_length) ==
+                0)
             return &symbols->list[i];
     symbols->list = rf_grow(symbols->list, symbols->count, sizeof *symbols->list);
     struct opened *opened = &symbols->list[symbols->count++];

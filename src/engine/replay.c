@@ -197,8 +197,7 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
     __atomic_store_n(&progress->state, RF_STATE_DIVERGED, __ATOMIC_RELEASE);
     if (progress == &private_progress) {
         fprintf(stderr, "refrain: rank %d: event %llu: %s: %s\n", progress->rank,
-                (unsigned long long)progress->event, progress->got.function,
-                progress->difference);
+                (unsigned long long)progress->event, progress->got.function, progress->difference);
     } else {
         /* The command line watches and stops the job; after a while nobody seems to. */
         for (int i = 0; i < 50; i++)
@@ -218,8 +217,9 @@ void rf_replay_finish(struct rf_session *session, const struct rf_here *here, en
         return;
     const struct rf_ending *ending = rf_reader_ending(session->replayer.reader);
     if (ending->how != how || ending->code != code)
-        rf_diverge(session, here, NULL, NULL, "the recorded run %s here (code %d), this one %s (%d)",
-                   ways[ending->how], ending->code, ways[how], code);
+        rf_diverge(session, here, NULL, NULL,
+                   "the recorded run %s here (code %d), this one %s (%d)", ways[ending->how],
+                   ending->code, ways[how], code);
 }
 
 /* A seqlock of one writer: the command line reads again when it saw an odd or a changed version. */

@@ -46,8 +46,10 @@ static inline void rf_sign(struct rf_session *session, const struct rf_here *her
     uint64_t other = (uint64_t)(uint32_t)tag << 32 ^ (uint64_t)count;
     uint64_t mixed = (session->signature ^ one) * 0x9e3779b97f4a7c15u;
     session->signature = ((mixed << 29 | mixed >> 35) ^ other) * 0xd6e8feb86659fd93u;
-    if (__builtin_expect(++session->calls >= session->next_check, 0))
-        rf_session_check(session, here);
+    if (__builtin_expect(++session->calls >= session->next_check, 0)) {
+        const struct rf_here copy = *here; /* else it would be kept in memory for every call */
+        rf_session_check(session, &copy);
+    }
 }
 
 static inline uint32_t rf_here_site(struct rf_session *session, const struct rf_here *here) {

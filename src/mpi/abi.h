@@ -64,6 +64,8 @@ extern struct rf_handles rf_handles;
 #    error "neither Open MPI nor MPICH"
 #endif
 
+#define RF_NO_COMM ((MPI_Comm)0) /* not a handle in either library */
+
 /* Handles are pointers in one library and integers in the other. */
 static inline uint64_t rf_request_key(MPI_Request request) {
     uint64_t key = 0;

@@ -6,11 +6,9 @@
 _Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
 struct rf_adapter rf_mpi;
 
-struct rf_scratch *rf_scratch(int count) {
-    static _Thread_local struct rf_scratch levels[2];
-    struct rf_scratch *scratch = &levels[rf_depth > 1];
-    if (count <= scratch->size)
-        return scratch;
+_Thread_local struct rf_scratch rf_scratches[2] __attribute__((tls_model("initial-exec")));
+
+void rf_scratch_grow(struct rf_scratch *scratch, int count) {
     int size = count < 256 ? 256 : count + count / 2;
     free(scratch->requests);
     free(scratch->statuses);
@@ -23,7 +21,17 @@ struct rf_scratch *rf_scratch(int count) {
         abort();
     }
     scratch->size = size;
-    return scratch;
+}
+
+void rf_record_first_failure(const struct rf_here *here, MPI_Comm comm, int32_t count) {
+    rf_record(here, RF_NONE, comm == RF_NO_COMM ? 0 : rf_channel_of(&rf_mpi.channels, comm), count,
+              0);
+    /* Threads that call at the same time must not count without the lock. */
+    struct rf_recorder *recorder = &rf_the_session.recorder;
+    bool countable = recorder->on && recorder->last && !rf_the_session.concurrent;
+    rf_mpi.failure.place = countable ? rf_failure_place(here) : 0;
+    rf_mpi.failure.entry = recorder->last;
+    rf_mpi.failure.comm = comm;
 }
 
 void rf_note_unsupported(enum rf_function function, const char *name) {

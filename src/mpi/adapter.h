@@ -37,9 +37,29 @@
     if (!rf_enter(&here))                                                                          \
     return rf_real()->name arguments
 
+/* In a replay the call is answered by `expression`, which finds the call in `at`. The copy keeps
+   the compiler from storing what only a replay needs while it records. */
+#define RF_REPLAY(expression)                                                                      \
+    if (__builtin_expect(!rf_recording(), 0)) {                                                    \
+        const struct rf_here copy = here;                                                          \
+        const struct rf_here *at = &copy;                                                          \
+        return rf_leave(at, outer, expression);                                                    \
+    }
+
 /* How deep this thread is inside the library. A call at depth > 0 is either the library calling
    itself or a callback of the program; the return address tells which. */
 extern _Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
+
+/* The last failed test or probe, to be counted up when it is repeated. */
+struct rf_failure {
+    struct rf_entry *entry;
+    uint64_t place; /* return address and function */
+    MPI_Comm comm;  /* of a probe */
+};
+
+static inline uint64_t rf_failure_place(const struct rf_here *here) {
+    return here->address ^ (uint64_t)here->function << 48;
+}
 
 struct rf_adapter {
     int rank, size;
@@ -53,6 +73,7 @@ struct rf_adapter {
     bool cancels;                  /* the program has cancelled something */
     bool generalized;              /* generalized requests exist: do not query them needlessly */
     bool answered;                 /* the current call has had its event */
+    struct rf_failure failure;     /* record */
     unsigned answers;              /* replay: failures answered without asking the library */
     bool noted[RF_FUNCTIONS];      /* record: functions already noted as not recorded */
 };
@@ -66,7 +87,15 @@ struct rf_scratch {
     MPI_Status *statuses;
     int32_t *numbers;
 };
-struct rf_scratch *rf_scratch(int count);
+extern _Thread_local struct rf_scratch rf_scratches[2] __attribute__((tls_model("initial-exec")));
+void rf_scratch_grow(struct rf_scratch *scratch, int count);
+
+static inline struct rf_scratch *rf_scratch(int count) {
+    struct rf_scratch *scratch = &rf_scratches[rf_depth > 1];
+    if (__builtin_expect(count > scratch->size, 0))
+        rf_scratch_grow(scratch, count);
+    return scratch;
+}
 
 static inline bool rf_recording(void) {
     return rf_the_session.mode == RF_RECORDING;
@@ -86,8 +115,10 @@ static inline bool rf_enter(const struct rf_here *here) {
 void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses);
 
 static inline int rf_leave(const struct rf_here *here, unsigned outer, int code) {
-    if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0))
-        rf_outcome(here, code, 0, NULL);
+    if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0)) {
+        const struct rf_here copy = *here;
+        rf_outcome(&copy, code, 0, NULL);
+    }
     rf_depth = outer;
     return code;
 }
@@ -95,8 +126,10 @@ static inline int rf_leave(const struct rf_here *here, unsigned outer, int code)
 /* The same for calls that report on several requests. */
 static inline int rf_leave_all(const struct rf_here *here, unsigned outer, int code, int count,
                                const MPI_Status *statuses) {
-    if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0))
-        rf_outcome(here, code, count, statuses);
+    if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0)) {
+        const struct rf_here copy = *here;
+        rf_outcome(&copy, code, count, statuses);
+    }
     rf_depth = outer;
     return code;
 }
@@ -129,6 +162,49 @@ static inline void rf_record(const struct rf_here *here, enum rf_kind kind, uint
         rf_recorder_fold(&session->recorder, rf_here_pack(session, here, kind, channel), first,
                          second);
     rf_session_unlock(session);
+}
+
+/* Record: a test or probe failed. Programs ask again and again from one place, and this should cost
+   as little as counting. */
+void rf_record_first_failure(const struct rf_here *here, MPI_Comm comm, int32_t count);
+
+/* `comm` matters for probes only; a test passes RF_NO_COMM, and nothing is compared. */
+static inline void rf_record_failure(const struct rf_here *here, MPI_Comm comm, int32_t count) {
+    struct rf_failure *last = &rf_mpi.failure;
+    if (__builtin_expect(
+            last->entry == rf_the_session.recorder.last && last->place == rf_failure_place(here) &&
+                (comm == RF_NO_COMM || last->comm == comm) && last->entry->first == count,
+            1)) {
+        if (__builtin_expect(++last->entry->run == UINT32_MAX, 0))
+            rf_the_session.recorder.last = NULL;
+        return;
+    }
+    const struct rf_here copy = *here;
+    rf_record_first_failure(&copy, comm, count);
+}
+
+/* Record: a wildcard receive was posted. */
+static inline void rf_record_post(const struct rf_here *here, MPI_Request request, int source,
+                                  int tag, MPI_Comm comm) {
+    struct rf_session *session = &rf_the_session;
+    rf_session_lock(session);
+    if (__builtin_expect(session->recorder.on, 1)) {
+        uint32_t channel = rf_channel_of(&rf_mpi.channels, comm);
+        uint32_t place = rf_pending_add(&rf_mpi.pending, request, channel, source, tag, false);
+        if (place != RF_NOWHERE)
+            rf_pending_post(&rf_mpi.pending, &session->recorder, place,
+                            rf_here_site(session, here));
+    }
+    rf_session_unlock(session);
+}
+
+/* Record: the library reported this request complete. */
+static inline void rf_record_completion(MPI_Request request, const MPI_Status *status) {
+    struct rf_session *session = &rf_the_session;
+    rf_session_lock(session);
+    rf_pending_complete_locked(&rf_mpi.pending, session, request, status, rf_mpi.cancels);
+    rf_session_unlock(session);
+    rf_partner_settle(request);
 }
 
 /* ---- waiting.c ---- */

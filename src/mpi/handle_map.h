@@ -16,6 +16,7 @@ struct rf_handle_slot {
 struct rf_handle_map {
     struct rf_handle_slot *slots;
     uint32_t shift; /* 64 - log2(number of slots) */
+    uint32_t mask;  /* number of slots - 1 */
     uint32_t used;
 };
 
@@ -24,45 +25,39 @@ bool rf_handle_map_grow(struct rf_handle_map *map);
 static inline uint32_t rf_handle_home(const struct rf_handle_map *map, uint64_t key) {
     return (uint32_t)(key * 0x9e3779b97f4a7c15u >> map->shift);
 }
-static inline uint32_t rf_handle_mask(const struct rf_handle_map *map) {
-    return (uint32_t)((UINT64_C(1) << (64 - map->shift)) - 1);
-}
-
-static inline uint32_t rf_handle_find(const struct rf_handle_map *map, uint64_t key) {
+/* The slot of a key, RF_NOWHERE if it is not in the map. */
+static inline uint32_t rf_handle_slot_of(const struct rf_handle_map *map, uint64_t key) {
     if (!map->used)
         return RF_NOWHERE;
-    for (uint32_t i = rf_handle_home(map, key);; i = (i + 1) & rf_handle_mask(map)) {
+    for (uint32_t i = rf_handle_home(map, key);; i = (i + 1) & map->mask) {
         if (map->slots[i].key == key)
-            return map->slots[i].value;
+            return i;
         if (!map->slots[i].key)
             return RF_NOWHERE;
     }
 }
 
+static inline uint32_t rf_handle_find(const struct rf_handle_map *map, uint64_t key) {
+    uint32_t slot = rf_handle_slot_of(map, key);
+    return slot == RF_NOWHERE ? RF_NOWHERE : map->slots[slot].value;
+}
+
 /* The key must not be in the map. False when memory ran out. */
 static inline bool rf_handle_add(struct rf_handle_map *map, uint64_t key, uint32_t value) {
-    if (!map->slots || map->used * 2 > rf_handle_mask(map))
+    if (!map->slots || map->used * 2 > map->mask)
         if (!rf_handle_map_grow(map))
             return false;
     uint32_t i = rf_handle_home(map, key);
     while (map->slots[i].key)
-        i = (i + 1) & rf_handle_mask(map);
+        i = (i + 1) & map->mask;
     map->slots[i].key = key;
     map->slots[i].value = value;
     map->used++;
     return true;
 }
 
-static inline void rf_handle_remove(struct rf_handle_map *map, uint64_t key) {
-    if (!map->used)
-        return;
-    uint32_t mask = rf_handle_mask(map);
-    uint32_t hole = rf_handle_home(map, key);
-    while (map->slots[hole].key != key) {
-        if (!map->slots[hole].key)
-            return;
-        hole = (hole + 1) & mask;
-    }
+static inline void rf_handle_remove_at(struct rf_handle_map *map, uint32_t hole) {
+    uint32_t mask = map->mask;
     map->used--;
     /* Close the gap, so that searches need no tombstones. */
     for (uint32_t i = (hole + 1) & mask; map->slots[i].key; i = (i + 1) & mask) {
@@ -73,6 +68,12 @@ static inline void rf_handle_remove(struct rf_handle_map *map, uint64_t key) {
         }
     }
     map->slots[hole].key = 0;
+}
+
+static inline void rf_handle_remove(struct rf_handle_map *map, uint64_t key) {
+    uint32_t slot = rf_handle_slot_of(map, key);
+    if (slot != RF_NOWHERE)
+        rf_handle_remove_at(map, slot);
 }
 
 #endif

@@ -1,11 +1,9 @@
 /* Nonblocking send-receive, an addition of MPI 4. */
-#include "mpi/abi.h"
+#include "mpi/receive.h"
 
 #ifdef RF_ABI_LARGE_COUNTS
 
 #    include <stdlib.h>
-
-#    include "mpi/receive.h"
 
 static struct rf_partner *find(MPI_Request receive) {
     struct rf_partners *partners = &rf_mpi.partners;
@@ -132,19 +130,5 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
 
 RF_DEFINE_ISENDRECV(, int)
 RF_DEFINE_ISENDRECV(_c, MPI_Count)
-
-#else
-
-/* This library has no such call: no request ever has a partner. */
-#    include "mpi/partners.h"
-
-bool rf_partner_done(MPI_Request receive) {
-    (void)receive;
-    return true;
-}
-
-void rf_partner_settle(MPI_Request receive) {
-    (void)receive;
-}
 
 #endif

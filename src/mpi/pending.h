@@ -1,11 +1,14 @@
 /* Recording: the wildcard receives whose match is not known yet, in the order of their posts, and
-   the persistent ones that may be started again. */
+   the persistent ones that may be started again. Posting and completing are on the path of a call:
+   they allocate only when the tables double. */
 #ifndef RF_MPI_PENDING_H
 #define RF_MPI_PENDING_H
 
-#include "mpi/abi.h"
+#include "engine/session.h"
+#include "mpi/channels.h"
 #include "mpi/handle_map.h"
-#include "trace/recorder.h"
+
+struct rf_receive;
 
 struct rf_pending_receive {
     MPI_Request handle;
@@ -14,6 +17,7 @@ struct rf_pending_receive {
     uint32_t older; /* neighbours in the list of unknown matches, RF_NOWHERE at its ends */
     uint32_t newer;
     uint32_t channel;
+    int source, tag; /* as the program asked, wildcards included */
     bool persistent;
     bool active;
     bool unknown; /* in the list */
@@ -26,25 +30,104 @@ struct rf_pending {
     uint32_t oldest, newest;
 };
 
-struct rf_here;
-
 void rf_pending_open(struct rf_pending *pending);
+bool rf_pending_grow(struct rf_pending *pending);
 
 static inline bool rf_pending_any(const struct rf_pending *pending) {
     return pending->map.used != 0;
 }
 
-/* Irecv and its kin: the request was posted here. */
-void rf_pending_post(const struct rf_here *here, MPI_Request request, MPI_Comm comm);
-/* Recv_init: a receive that will be started. */
-void rf_pending_persistent(MPI_Request request, MPI_Comm comm);
-/* Start: a new post, if the request is a wildcard receive. */
-void rf_pending_start(const struct rf_here *here, MPI_Request request);
+/* A receive that was posted, or made to be started. Its place, RF_NOWHERE when memory ran out. */
+static inline uint32_t rf_pending_add(struct rf_pending *pending, MPI_Request request,
+                                      uint32_t channel, int source, int tag, bool persistent) {
+    if (__builtin_expect(pending->unused == RF_NOWHERE, 0) && !rf_pending_grow(pending))
+        return RF_NOWHERE;
+    uint32_t place = pending->unused;
+    if (!rf_handle_add(&pending->map, rf_request_key(request), place))
+        return RF_NOWHERE;
+    struct rf_pending_receive *receive = &pending->receives[place];
+    pending->unused = receive->newer;
+    receive->handle = request;
+    receive->channel = channel;
+    receive->source = source;
+    receive->tag = tag;
+    receive->persistent = persistent;
+    receive->active = false;
+    receive->unknown = false;
+    return place;
+}
+
+/* The receive enters the matching order now. */
+static inline void rf_pending_post(struct rf_pending *pending, struct rf_recorder *recorder,
+                                   uint32_t place, uint32_t site) {
+    struct rf_pending_receive *receive = &pending->receives[place];
+    receive->post = rf_recorder_post(recorder, rf_pack(RF_POST, receive->channel, site));
+    receive->late = rf_pack(RF_LATE, receive->channel, site);
+    receive->active = true;
+    receive->unknown = true;
+    receive->older = pending->newest;
+    receive->newer = RF_NOWHERE;
+    if (pending->newest != RF_NOWHERE)
+        pending->receives[pending->newest].newer = place;
+    else
+        pending->oldest = place;
+    pending->newest = place;
+}
+
+/* The match is known, or will never be. */
+static inline void rf_pending_known(struct rf_pending *pending,
+                                    struct rf_pending_receive *receive) {
+    if (receive->older != RF_NOWHERE)
+        pending->receives[receive->older].newer = receive->newer;
+    else
+        pending->oldest = receive->newer;
+    if (receive->newer != RF_NOWHERE)
+        pending->receives[receive->newer].older = receive->older;
+    else
+        pending->newest = receive->older;
+    receive->unknown = false;
+}
+
+static inline void rf_pending_remove(struct rf_pending *pending, uint32_t slot, uint32_t place) {
+    rf_handle_remove_at(&pending->map, slot);
+    pending->receives[place].newer = pending->unused;
+    pending->unused = place;
+}
+
+/* What is done outside the common path. */
+void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
+                          const MPI_Status *status);
+bool rf_status_cancelled(const MPI_Status *status);
+
 /* The library reported this request complete. */
-void rf_pending_complete(MPI_Request request, const MPI_Status *status);
+static inline void rf_pending_complete_locked(struct rf_pending *pending,
+                                              struct rf_session *session, MPI_Request request,
+                                              const MPI_Status *status, bool cancels) {
+    uint32_t slot = rf_handle_slot_of(&pending->map, rf_request_key(request));
+    if (slot == RF_NOWHERE)
+        return;
+    uint32_t place = pending->map.slots[slot].value;
+    struct rf_pending_receive *receive = &pending->receives[place];
+    if (!receive->active)
+        return;
+    receive->active = false;
+    if (receive->unknown) {
+        if (__builtin_expect(pending->oldest != place, 0) && !session->concurrent)
+            rf_pending_ask_older(pending, receive, status);
+        rf_pending_known(pending, receive);
+        /* A cancelled receive took nothing, and its status says nonsense. */
+        if (status->MPI_SOURCE >= 0 && session->recorder.on &&
+            !(cancels && rf_status_cancelled(status)))
+            rf_recorder_match(&session->recorder, &receive->post, receive->late, status->MPI_SOURCE,
+                              status->MPI_TAG);
+    }
+    if (!receive->persistent)
+        rf_pending_remove(pending, slot, place);
+}
+
 /* The program gave the request up. */
 void rf_pending_forget(MPI_Request request);
 /* Asks the library, without completing anything, for matches it knows but has not reported. */
-void rf_pending_sweep(uint32_t until);
+void rf_pending_sweep(void);
 
 #endif

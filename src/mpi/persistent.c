@@ -1,6 +1,23 @@
 /* Persistent receives: every start is a post of its own. */
 #include "mpi/receive.h"
 
+static void record_persistent(MPI_Request request, const struct rf_receive *receive) {
+    rf_session_lock(&rf_the_session);
+    rf_pending_add(&rf_mpi.pending, request, rf_channel_of(&rf_mpi.channels, receive->comm),
+                   receive->source, receive->tag, true);
+    rf_session_unlock(&rf_the_session);
+}
+
+/* A new post, if the request is a wildcard receive. */
+static void record_start(const struct rf_here *here, MPI_Request request) {
+    struct rf_session *session = &rf_the_session;
+    rf_session_lock(session);
+    uint32_t place = rf_handle_find(&rf_mpi.pending.map, rf_request_key(request));
+    if (place != RF_NOWHERE && session->recorder.on)
+        rf_pending_post(&rf_mpi.pending, &session->recorder, place, rf_here_site(session, here));
+    rf_session_unlock(session);
+}
+
 #define RF_DEFINE_RECV_INIT(suffix, count_type)                                                    \
     RF_WRAPPER(int, Recv_init##suffix,                                                             \
                (void *buf, count_type count, MPI_Datatype datatype, int source, int tag,           \
@@ -9,11 +26,11 @@
         rf_sign(&rf_the_session, &here, source, tag, count);                                       \
         int code = rf_reals.Recv_init##suffix(buf, count, datatype, source, tag, comm, request);   \
         if (code == MPI_SUCCESS && rf_is_wild(source, tag)) {                                      \
+            struct rf_receive receive = {buf, count, datatype, source, tag, comm};                 \
             if (rf_recording())                                                                    \
-                rf_pending_persistent(*request, comm);                                             \
+                record_persistent(*request, &receive);                                             \
             else                                                                                   \
-                code = rf_stand_in_persistent(                                                     \
-                    &(struct rf_receive){buf, count, datatype, source, tag, comm}, request);       \
+                code = rf_stand_in_persistent(&receive, request);                                  \
         }                                                                                          \
         return rf_leave(&here, outer, code);                                                       \
     }
@@ -27,7 +44,7 @@ static int start(const struct rf_here *here, MPI_Request *request) {
     if (rf_recording()) {
         int code = rf_reals.Start(request);
         if (code == MPI_SUCCESS && rf_pending_any(&rf_mpi.pending))
-            rf_pending_start(here, *request);
+            record_start(here, *request);
         return code;
     }
     struct rf_stand_in *stand_in =
@@ -54,7 +71,7 @@ RF_WRAPPER(int, Startall, (int count, MPI_Request array_of_requests[])) {
     if (rf_recording()) {
         code = rf_reals.Startall(count, array_of_requests);
         for (int i = 0; code == MPI_SUCCESS && rf_pending_any(&rf_mpi.pending) && i < count; i++)
-            rf_pending_start(&here, array_of_requests[i]);
+            record_start(&here, array_of_requests[i]);
     } else if (!rf_stand_ins_any(&rf_mpi.stand_ins)) {
         code = rf_reals.Startall(count, array_of_requests);
     } else {

@@ -4,7 +4,8 @@
 RF_WRAPPER(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status)) {
     RF_ENTER(Probe, (source, tag, comm, status));
     rf_sign(&rf_the_session, &here, source, tag, 0);
-    struct rf_blocking call = {RF_FOUND, comm, source, tag, status, status, false};
+    struct rf_blocking call;
+    rf_blocking_set(&call, RF_FOUND, comm, source, tag, status);
     rf_blocking_begin(&here, &call);
     if (!rf_recording() && RF_ABI_WAITS_SPIN && source != MPI_PROC_NULL) {
         struct rf_patience patience = {0};
@@ -15,7 +16,7 @@ RF_WRAPPER(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
             rf_wait_a_little(&patience);
     }
     int code = rf_reals.Probe(call.source, call.tag, comm, call.status);
-    rf_blocking_end(&here, &call, code);
+    rf_blocking_end(&call);
     return rf_leave(&here, outer, code);
 }
 
@@ -23,24 +24,25 @@ RF_WRAPPER(int, Mprobe,
            (int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status)) {
     RF_ENTER(Mprobe, (source, tag, comm, message, status));
     rf_sign(&rf_the_session, &here, source, tag, 0);
-    struct rf_blocking call = {RF_RECV, comm, source, tag, status, status, false};
+    struct rf_blocking call;
+    rf_blocking_set(&call, RF_RECV, comm, source, tag, status);
     rf_blocking_begin(&here, &call);
     int code = rf_reals.Mprobe(call.source, call.tag, comm, message, call.status);
-    rf_blocking_end(&here, &call, code);
+    rf_blocking_end(&call);
     return rf_leave(&here, outer, code);
 }
 
 /* Whether a message is there is decided outside even if its source and tag are named, so every
    answer is an event. Recording looks at a status of its own if the caller has none. */
-static void record_answer(const struct rf_here *here, MPI_Comm comm, int code, int flag,
-                          const MPI_Status *status) {
+static inline void record_answer(const struct rf_here *here, MPI_Comm comm, int code, int flag,
+                                 const MPI_Status *status) {
     if (code != MPI_SUCCESS)
         return;
-    uint32_t channel = rf_channel_of(&rf_mpi.channels, comm);
     if (flag)
-        rf_record(here, RF_FOUND, channel, status->MPI_SOURCE, status->MPI_TAG);
+        rf_record(here, RF_FOUND, rf_channel_of(&rf_mpi.channels, comm), status->MPI_SOURCE,
+                  status->MPI_TAG);
     else
-        rf_record(here, RF_NONE, channel, 0, 0);
+        rf_record_failure(here, comm, 0);
 }
 
 enum answer { ANSWER_FREE, ANSWER_NO, ANSWER_YES };

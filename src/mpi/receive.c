@@ -81,7 +81,7 @@ static void name_last(const struct rf_here *here, struct rf_blocking *call) {
     call->tag = last->tag;
 }
 
-static void replay_begin(const struct rf_here *here, struct rf_blocking *call) {
+void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call) {
     if (call->wild && !rf_recorded_error(here)) {
         char detail[80];
         describe(detail, sizeof detail, call->source, call->tag);
@@ -97,42 +97,8 @@ static void replay_begin(const struct rf_here *here, struct rf_blocking *call) {
     rf_progress_wait(&rf_the_session.replayer, here, call->source, call->tag);
 }
 
-void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *call) {
-    call->wild = rf_is_wild(call->source, call->tag);
-    call->status = call->caller;
-    if (!rf_recording()) {
-        replay_begin(here, call);
-        return;
-    }
-    if (!call->wild || rf_the_session.concurrent)
-        return;
-    /* The library writes its answer into the log itself: it is there even if this call ends the
-       program, as a truncated message does with the default error handler. */
-    call->status = rf_mpi.room;
-    if (call->caller != MPI_STATUS_IGNORE)
-        *rf_mpi.room = *call->caller;
-    rf_mpi.room->MPI_SOURCE = RF_UNKNOWN;
-    rf_mpi.room->MPI_TAG = RF_UNKNOWN;
-    uint32_t channel = rf_channel_of(&rf_mpi.channels, call->comm);
-    __atomic_store_n(rf_mpi.flight, rf_here_pack(&rf_the_session, here, call->kind, channel),
-                     __ATOMIC_RELEASE);
-}
-
-void rf_blocking_end(const struct rf_here *here, struct rf_blocking *call, int code) {
-    if (!call->wild || !rf_recording())
-        return;
-    const MPI_Status *status = call->status;
-    if (status->MPI_SOURCE >= 0 && (code == MPI_SUCCESS || status->MPI_SOURCE != RF_UNKNOWN))
-        rf_record(here, call->kind, rf_channel_of(&rf_mpi.channels, call->comm), status->MPI_SOURCE,
-                  status->MPI_TAG);
-    if (rf_the_session.concurrent)
-        return;
-    __atomic_store_n(rf_mpi.flight, 0, __ATOMIC_RELEASE);
-    if (call->caller != MPI_STATUS_IGNORE)
-        *call->caller = *rf_mpi.room;
-}
-
-/* A library that never gives up the core would keep it from the very rank that has to send. */
+/* A library that never gives up the core would keep it from the very rank that has to send. But a
+   recorded error must come from the same function, for the sake of the error handler. */
 static int receive_patiently(const struct rf_here *here, const struct rf_blocking *call,
                              const struct rf_receive *receive) {
     MPI_Request request;
@@ -143,10 +109,8 @@ static int receive_patiently(const struct rf_here *here, const struct rf_blockin
     return rf_reals.Wait(&request, call->status);
 }
 
-/* A recorded error must come from the same function, for the sake of the error handler. */
 static bool waits_patiently(const struct rf_here *here, const struct rf_blocking *call) {
-    return RF_ABI_WAITS_SPIN && !rf_recording() && call->source != MPI_PROC_NULL && !rf_free() &&
-           !rf_recorded_error(here);
+    return call->source != MPI_PROC_NULL && !rf_free() && !rf_recorded_error(here);
 }
 
 int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive,
@@ -157,7 +121,7 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
         return rf_stand_in_park(receive, request);
     int code = rf_receive_post(receive, source, tag, request);
     if (rf_recording() && code == MPI_SUCCESS)
-        rf_pending_post(here, *request, receive->comm);
+        rf_record_post(here, *request, source, tag, receive->comm);
     return code;
 }
 
@@ -167,16 +131,19 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
                 MPI_Comm comm, MPI_Status *status)) {                                              \
         RF_ENTER(Recv##suffix, (buf, count, datatype, source, tag, comm, status));                 \
         rf_sign(&rf_the_session, &here, source, tag, count);                                       \
-        struct rf_blocking call = {RF_RECV, comm, source, tag, status, status, false};             \
+        struct rf_blocking call;                                                                   \
+        rf_blocking_set(&call, RF_RECV, comm, source, tag, status);                                \
         rf_blocking_begin(&here, &call);                                                           \
         int code;                                                                                  \
-        if (waits_patiently(&here, &call))                                                         \
+        if (RF_ABI_WAITS_SPIN && !rf_recording() &&                                                \
+            waits_patiently(&(struct rf_here){here.name, here.function, here.address}, &call))     \
             code = receive_patiently(                                                              \
-                &here, &call, &(struct rf_receive){buf, count, datatype, source, tag, comm});      \
+                &(struct rf_here){here.name, here.function, here.address}, &call,                  \
+                &(struct rf_receive){buf, count, datatype, source, tag, comm});                    \
         else                                                                                       \
             code = rf_reals.Recv##suffix(buf, count, datatype, call.source, call.tag, comm,        \
                                          call.status);                                             \
-        rf_blocking_end(&here, &call, code);                                                       \
+        rf_blocking_end(&call);                                                                    \
         return rf_leave(&here, outer, code);                                                       \
     }                                                                                              \
                                                                                                    \
@@ -187,12 +154,13 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
         RF_ENTER(Sendrecv##suffix, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,          \
                                     recvcount, recvtype, source, recvtag, comm, status));          \
         rf_sign(&rf_the_session, &here, dest, sendtag, sendcount);                                 \
-        struct rf_blocking call = {RF_RECV, comm, source, recvtag, status, status, false};         \
+        struct rf_blocking call;                                                                   \
+        rf_blocking_set(&call, RF_RECV, comm, source, recvtag, status);                            \
         rf_blocking_begin(&here, &call);                                                           \
         int code = rf_reals.Sendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, \
                                              recvcount, recvtype, call.source, call.tag, comm,     \
                                              call.status);                                         \
-        rf_blocking_end(&here, &call, code);                                                       \
+        rf_blocking_end(&call);                                                                    \
         return rf_leave(&here, outer, code);                                                       \
     }                                                                                              \
                                                                                                    \
@@ -202,11 +170,12 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
         RF_ENTER(Sendrecv_replace##suffix,                                                         \
                  (buf, count, datatype, dest, sendtag, source, recvtag, comm, status));            \
         rf_sign(&rf_the_session, &here, dest, sendtag, count);                                     \
-        struct rf_blocking call = {RF_RECV, comm, source, recvtag, status, status, false};         \
+        struct rf_blocking call;                                                                   \
+        rf_blocking_set(&call, RF_RECV, comm, source, recvtag, status);                            \
         rf_blocking_begin(&here, &call);                                                           \
         int code = rf_reals.Sendrecv_replace##suffix(buf, count, datatype, dest, sendtag,          \
                                                      call.source, call.tag, comm, call.status);    \
-        rf_blocking_end(&here, &call, code);                                                       \
+        rf_blocking_end(&call);                                                                    \
         return rf_leave(&here, outer, code);                                                       \
     }                                                                                              \
                                                                                                    \
@@ -215,11 +184,13 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
                 MPI_Comm comm, MPI_Request *request)) {                                            \
         RF_ENTER(Irecv##suffix, (buf, count, datatype, source, tag, comm, request));               \
         rf_sign(&rf_the_session, &here, source, tag, count);                                       \
-        int code = rf_is_wild(source, tag)                                                         \
-                       ? rf_receive_wild(                                                          \
-                             &here, &(struct rf_receive){buf, count, datatype, source, tag, comm}, \
-                             request)                                                              \
-                       : rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request); \
+        bool wild = rf_is_wild(source, tag);                                                       \
+        if (wild)                                                                                  \
+            RF_REPLAY(rf_receive_wild(                                                             \
+                at, &(struct rf_receive){buf, count, datatype, source, tag, comm}, request));      \
+        int code = rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request);       \
+        if (wild && code == MPI_SUCCESS)                                                           \
+            rf_record_post(&here, *request, source, tag, comm);                                    \
         return rf_leave(&here, outer, code);                                                       \
     }
 

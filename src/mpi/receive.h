@@ -17,12 +17,60 @@ struct rf_blocking {
     MPI_Status *caller; /* the caller's status, may be MPI_STATUS_IGNORE */
     MPI_Status *status; /* the status to pass to the library */
     bool wild;          /* it enters the stream */
+    uint32_t what;      /* as what */
+    MPI_Status own;     /* used when threads cannot share the room in the log */
 };
 
-/* Before the library's call: replay names the message, recording provides a status. */
-void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *call);
+static inline void rf_blocking_set(struct rf_blocking *call, enum rf_kind kind, MPI_Comm comm,
+                                   int source, int tag, MPI_Status *status) {
+    call->kind = kind;
+    call->comm = comm;
+    call->source = source;
+    call->tag = tag;
+    call->caller = status;
+}
+
+/* Replay: names the message, and shows that the rank waits for it. */
+void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call);
+
+/* Before the library's call: replay names the message, recording provides a status.
+
+   The library writes its answer into the log itself: it is there even if this call ends the
+   program, as a truncated message does with the default error handler. */
+static inline void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *call) {
+    call->wild = rf_is_wild(call->source, call->tag);
+    call->status = call->caller;
+    if (__builtin_expect(!rf_recording(), 0)) {
+        const struct rf_here copy = *here;
+        rf_blocking_replay(&copy, call);
+    } else if (call->wild) {
+        call->status = rf_the_session.concurrent ? &call->own : rf_mpi.room;
+        if (call->caller != MPI_STATUS_IGNORE)
+            *call->status = *call->caller;
+        call->status->MPI_SOURCE = RF_UNKNOWN;
+        call->status->MPI_TAG = RF_UNKNOWN;
+        call->what = rf_here_pack(&rf_the_session, here, call->kind,
+                                  rf_channel_of(&rf_mpi.channels, call->comm));
+        __atomic_store_n(rf_mpi.flight, call->what, __ATOMIC_RELEASE);
+    }
+}
+
 /* After it: recording writes the match down. */
-void rf_blocking_end(const struct rf_here *here, struct rf_blocking *call, int code);
+static inline void rf_blocking_end(struct rf_blocking *call) {
+    struct rf_session *session = &rf_the_session;
+    if (!call->wild || !rf_recording())
+        return;
+    rf_session_lock(session);
+    if (call->status->MPI_SOURCE >= 0 && session->recorder.on) {
+        rf_recorder_fold(&session->recorder, call->what, call->status->MPI_SOURCE,
+                         call->status->MPI_TAG);
+        rf_mpi.answered = true;
+    }
+    rf_session_unlock(session);
+    __atomic_store_n(rf_mpi.flight, 0, __ATOMIC_RELEASE);
+    if (call->caller != MPI_STATUS_IGNORE)
+        *call->caller = *call->status;
+}
 
 /* What a wildcard receive that is posted now is going to take, according to the recording. */
 enum rf_naming { RF_NAME_FREE, RF_NAME_KNOWN, RF_NAME_HELD };

@@ -4,8 +4,10 @@
 /* Deterministic calls enter the signature; in a replay they also show that they may block. */
 static inline void before(const struct rf_here *here, int peer, int tag, int64_t count) {
     rf_sign(&rf_the_session, here, peer, tag, count);
-    if (__builtin_expect(!rf_recording(), 0) && rf_the_session.mode == RF_REPLAYING)
-        rf_progress_wait(&rf_the_session.replayer, here, peer, tag);
+    if (__builtin_expect(!rf_recording(), 0) && rf_the_session.mode == RF_REPLAYING) {
+        const struct rf_here copy = *here;
+        rf_progress_wait(&rf_the_session.replayer, &copy, peer, tag);
+    }
 }
 
 /* Generalized requests, and those of file operations, get on only while they are waited for; merely

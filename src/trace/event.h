@@ -51,7 +51,9 @@ enum rf_end {
 #define RF_CHANNEL_BITS 10
 #define RF_SITE_BITS 18
 #define RF_MAX_CHANNELS (1u << RF_CHANNEL_BITS)
-#define RF_MAX_SITES 16384u
+#ifndef RF_MAX_SITES
+# define RF_MAX_SITES 16384u
+#endif
 
 static inline uint32_t rf_pack(enum rf_kind kind, uint32_t channel, uint32_t site) {
     return (uint32_t)kind | channel << RF_KIND_BITS | site << (RF_KIND_BITS + RF_CHANNEL_BITS);

@@ -85,7 +85,11 @@ static bool allocate(struct rf_tables *tables, size_t sites, size_t modules, siz
 
 static bool read_all(struct rf_tables *tables, const uint8_t *at, const uint8_t *end) {
     uint64_t modules, sites, names;
-    if (!allocate(tables, RF_MAX_SITES, RF_LOG_MODULES, RF_LOG_NAMES))
+    /* Every record takes a byte at least, so there is no need for more records than bytes. */
+    size_t bytes = (size_t)(end - at);
+    if (!allocate(tables, bytes < RF_MAX_SITES ? bytes : RF_MAX_SITES,
+                  bytes < RF_LOG_MODULES ? bytes : RF_LOG_MODULES,
+                  bytes < RF_LOG_NAMES ? bytes : RF_LOG_NAMES))
         return false;
     if (!rf_varint_get(&at, end, &modules) || modules > RF_LOG_MODULES)
         return false;

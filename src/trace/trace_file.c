@@ -81,18 +81,12 @@ static bool reserve(struct rf_trace_file *trace, size_t bytes) {
     return true;
 }
 
-/* Fuzzing must get past the checksum to be of use. */
 static bool check_holds(const struct rf_chunk *chunk, const uint8_t *payload) {
-#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-    (void)payload;
-    return chunk->bytes != UINT32_MAX;
-#else
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     XXH3_64bits_update(&state, chunk, offsetof(struct rf_chunk, check));
     XXH3_64bits_update(&state, payload, chunk->bytes);
     return XXH3_64bits_digest(&state) == chunk->check;
-#endif
 }
 
 bool rf_trace_file_chunk(struct rf_trace_file *trace, uint64_t offset, struct rf_chunk *chunk,

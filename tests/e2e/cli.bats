@@ -183,3 +183,38 @@ hint: refrain record mpirun -n 4 ./program" ]
     expect_status 120
     expect_in "$stderr" "no-such-table: unknown table"
 }
+
+# A copy of the program, in a place that looks like a build tree (or, without scripts, like none).
+@test "bench: words after the name, and the variables, reach the script" {
+    mkdir -p build/bench/source
+    cp "$REFRAIN" build/refrain
+    printf '#!/bin/sh\nprintf "%%s|" "$REFRAIN" "$REFRAIN_BENCH_PROGRAMS" "$@"\nexit 7\n' > build/bench/source/table
+    chmod +x build/bench/source/table
+    run_apart build/refrain bench table --quick 'two words'
+    expect_status 7
+    [ "$output" = "$PWD/build/refrain|$PWD/build/bench|--quick|two words|" ]
+    REFRAIN_BENCH_PROGRAMS=/elsewhere run_apart build/refrain bench table
+    [ "$output" = "$PWD/build/refrain|/elsewhere|" ]
+    run_apart build/refrain bench
+    expect_status 0
+    [ "$output" = table ]
+}
+
+@test "bench: an installed program says where the tables are measured" {
+    mkdir -p prefix/bin
+    cp "$REFRAIN" prefix/bin/refrain
+    run_apart prefix/bin/refrain bench order
+    expect_status 123
+    expect_in "$stderr" "refrain: bench: the tables are measured in the source tree"
+}
+
+@test "the manual pages are without fault" {
+    folder=$(dirname "$REFRAIN")/man
+    [ -d "$folder" ] || skip "no manual pages in the build tree"
+    command -v man > /dev/null || skip "no man"
+    for page in "$folder"/*.1; do
+        LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$page" > page.text 2> warnings.text
+        [ ! -s warnings.text ] || { cat warnings.text; return 1; }
+        [ -s page.text ]
+    done
+}

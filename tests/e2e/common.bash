@@ -64,3 +64,15 @@ record_endless() {
         sleep 0.05
     done
 }
+
+# compile MPI NAME [FLAG...]: a program of the test's own, from standard input. Sets `launch` to two ranks
+# of it.
+compile() {
+    local mpi=$1 name=$2
+    shift 2
+    command -v "mpicc.$mpi" > /dev/null || skip "no compiler for $mpi"
+    [ -e "$(dirname "$REFRAIN")/lib/librefrain-$mpi.so" ] || skip "no adapter for $mpi"
+    cat > "$name.c"
+    "mpicc.$mpi" -std=gnu17 -g -O1 "$@" -o "$name" "$name.c"
+    launch=("mpirun.$mpi" -n 2 "./$name")
+}

@@ -1,20 +1,21 @@
-/* Writes small valid traces as a start for the fuzzer: one file for each kind of stream, ended and
-   killed. Usage: make-corpus DIRECTORY */
+/* Writes small valid traces as a start for the fuzzers, one for each kind of stream: DIRECTORY/trace
+   holds trace files of runs that ended, DIRECTORY/log the logs of killed runs, each followed by its
+   trace file. Usage: make-corpus DIRECTORY */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../unit/trace_streams.h"
-#include "trace/log.h"
 
-static void copy(FILE *to, const char *path, size_t most) {
-    FILE *from = fopen(path, "rb");
-    if (!from)
-        return;
-    for (int byte; most-- && (byte = fgetc(from)) != EOF;)
-        fputc(byte, to);
+static void copy(const char *to, const char *path) {
+    FILE *target = fopen(to, "ab"), *from = fopen(path, "rb");
+    if (!target || !from)
+        exit(1);
+    for (int byte; (byte = fgetc(from)) != EOF;)
+        fputc(byte, target);
     fclose(from);
+    fclose(target);
 }
 
 static void make(const char *directory, const struct stream *stream, bool killed) {
@@ -26,37 +27,39 @@ static void make(const char *directory, const struct stream *stream, bool killed
     stream_node(&node);
     snprintf(trace, sizeof trace, "%s/rank-0.trace", directory);
     snprintf(tail, sizeof tail, "%s/rank-0.tail", directory);
-    snprintf(name, sizeof name, "%s/%s-%s", directory, stream->name, killed ? "killed" : "ended");
+    snprintf(name, sizeof name, "%s/%s/%s", directory, killed ? "log" : "trace", stream->name);
     if (!rf_recorder_open(&recorder, directory, &node, &error)) {
         fprintf(stderr, "%s\n", error.text);
         exit(1);
     }
     stream_sites(&recorder, 31);
-    for (int i = 0; i < 100; i++)
+    rf_recorder_unsupported(&recorder, "MPI_Get");
+    /* Short segments: some matches come so late that they have events of their own. */
+    for (int i = 0; i < 100; i++) {
         stream->round(&recorder, &state);
-    FILE *file = fopen(name, "wb");
-    if (!file)
-        exit(1);
+        if (i % 30 == 29)
+            rf_recorder_next_segment(&recorder);
+    }
     if (killed) {
-        copy(file, trace, SIZE_MAX);
-        fputs("==TAIL==", file);
-        /* The whole head is needed for the ring to be reached. */
-        copy(file, tail, offsetof(struct rf_log, ring) + 4096);
+        copy(name, tail);
+        copy(name, trace);
     }
     rf_recorder_close(&recorder, RF_END_FINALIZE, 0);
     if (!killed)
-        copy(file, trace, SIZE_MAX);
-    fclose(file);
+        copy(name, trace);
     unlink(trace);
 }
 
 int main(int count, char **arguments) {
+    char path[4096];
     if (count != 2)
         return 120;
-    for (size_t i = 0; i < stream_count; i++) {
-        make(arguments[1], &streams[i], false);
-        if (i < 2)
-            make(arguments[1], &streams[i], true);
+    for (int killed = 0; killed < 2; killed++) {
+        snprintf(path, sizeof path, "%s/%s", arguments[1], killed ? "log" : "trace");
+        if (mkdir(path, 0700))
+            return 1;
+        for (size_t i = 0; i < stream_count; i++)
+            make(arguments[1], &streams[i], killed);
     }
     return 0;
 }

@@ -57,6 +57,13 @@ void testing_save(const char *path, const void *data, size_t bytes) {
     close(file);
 }
 
+void testing_poke(const char *path, size_t at, uint8_t byte) {
+    int file = open(path, O_WRONLY);
+    assert_true(file >= 0);
+    assert_int_equal(pwrite(file, &byte, 1, (off_t)at), 1);
+    close(file);
+}
+
 void testing_open(struct rf_recorder *recorder, const char *directory) {
     struct rf_node node;
     struct rf_error error = {0};

@@ -19,6 +19,8 @@ void testing_path(char *path, size_t room, const char *directory, const char *na
 /* Whole files in memory; free() the result. */
 uint8_t *testing_load(const char *path, size_t *bytes);
 void testing_save(const char *path, const void *data, size_t bytes);
+/* Changes one byte of a file. */
+void testing_poke(const char *path, size_t at, uint8_t byte);
 void testing_open(struct rf_recorder *recorder, const char *directory);
 
 /* Keeps what the reader must give back. */

@@ -12,7 +12,7 @@ static void two_threads_share_the_log(void **unused) {
         struct rf_event event;
         struct rf_error error = {0};
         testing_open(&recorder, directory);
-        while (recorder.segment < 12)
+        while (recorder.segment < 7)
             streams[i].round(&recorder, &state);
         rf_recorder_close(&recorder, RF_END_FINALIZE, 0);
         struct rf_reader *reader = rf_reader_open(directory, 0, &error);

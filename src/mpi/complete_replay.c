@@ -1,0 +1,271 @@
+/* Completion in a replay.
+
+   A recorded failure is answered at once. For a success the rank waits until exactly the recorded
+   requests are complete and then lets the library's own function complete these alone, so that
+   statuses, handles and error handlers are treated as that function treats them. */
+#include "mpi/complete_replay.h"
+
+#include <stdio.h>
+
+/* The requests behind those of the program. */
+static MPI_Request *behind(int count, const MPI_Request *requests) {
+    struct rf_scratch *scratch = rf_scratch(count);
+    for (int i = 0; i < count; i++)
+        scratch->requests[i] = rf_stand_in_inner(requests[i]);
+    return scratch->requests;
+}
+
+/* The recorded outcome; NULL if the program is free, or if the call was refused and will be again.
+ */
+static const struct rf_event *expect(const struct rf_here *here, uint32_t kinds, int count) {
+    const struct rf_event *event = rf_recorded_error(here) ? NULL : rf_expect(here, kinds, 0, NULL);
+    if (!event)
+        return NULL;
+    int32_t recorded = event->kind == RF_INDEX ? event->second : event->first;
+    if (recorded != count)
+        rf_diverge(&rf_the_session, here, event, NULL,
+                   "the program passes %d requests, recorded were %d", count, recorded);
+    return event;
+}
+
+/* Takes a recorded failure; true if it was one. */
+static bool failed(const struct rf_event *event) {
+    if (!event || event->kind != RF_NONE)
+        return false;
+    rf_take();
+    rf_answer_failure();
+    return true;
+}
+
+static void show_wait(const struct rf_here *here) {
+    rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+}
+
+/* A wait for a receive whose match nobody saw did not return in the recorded run, unless it was
+   cancelled: so the recording ends here. */
+static void must_end_here(const struct rf_here *here, MPI_Request request) {
+    const struct rf_stand_in *stand_in = rf_stand_in_find(request);
+    if (!stand_in || !stand_in->held || rf_mpi.cancels || rf_free())
+        return;
+    const struct rf_event *event = rf_replay_peek(&rf_the_session);
+    if (!rf_free())
+        rf_diverge(&rf_the_session, here, event, NULL,
+                   "the program waits for a receive that took nothing in the recording");
+}
+
+int rf_replay_wait(const struct rf_here *here, MPI_Request *request, MPI_Status *status) {
+    show_wait(here);
+    if (!rf_stand_ins_any(&rf_mpi.stand_ins)) {
+        rf_await(here, *request);
+        return rf_reals.Wait(request, status);
+    }
+    must_end_here(here, *request);
+    MPI_Request inner = rf_stand_in_inner(*request);
+    rf_await(here, inner);
+    int code = rf_reals.Wait(&inner, status);
+    rf_stand_in_update(request, inner);
+    return code;
+}
+
+/* Brings the chosen requests to the front of the scratch array and waits until all are complete. */
+static MPI_Request *await_chosen(const struct rf_here *here, int chosen, const int32_t *indices,
+                                 int count, const MPI_Request *requests) {
+    struct rf_scratch *scratch = rf_scratch(count);
+    show_wait(here);
+    for (int i = 0; i < chosen; i++) {
+        if (indices[i] < 0 || indices[i] >= count)
+            rf_diverge(&rf_the_session, here, NULL, NULL,
+                       "request %d was completed, but the program passes only %d", indices[i],
+                       count);
+        scratch->requests[i] = rf_stand_in_inner(requests[indices[i]]);
+    }
+    for (int i = 0; i < chosen; i++) {
+        if (chosen > 1) {
+            char detail[64];
+            snprintf(detail, sizeof detail, "%d of %d requests", i + 1, chosen);
+            if (i == 0)
+                rf_progress_detail(&rf_the_session.replayer, detail);
+        }
+        rf_await(here, scratch->requests[i]);
+    }
+    return scratch->requests;
+}
+
+int rf_replay_test(const struct rf_here *here, MPI_Request *request, int *flag,
+                   MPI_Status *status) {
+    const struct rf_event *event = expect(here, RF_IS(NONE) | RF_IS(DONE), 1);
+    *flag = 0;
+    if (failed(event))
+        return MPI_SUCCESS;
+    MPI_Request inner = rf_stand_in_inner(*request);
+    if (event) {
+        rf_take();
+        show_wait(here);
+        rf_await(here, inner);
+    }
+    int code;
+    do
+        code = rf_reals.Test(&inner, flag, status);
+    while (event && code == MPI_SUCCESS && !*flag);
+    rf_stand_in_update(request, inner);
+    return code;
+}
+
+int rf_replay_get_status(const struct rf_here *here, MPI_Request request, int *flag,
+                         MPI_Status *status) {
+    const struct rf_event *event = expect(here, RF_IS(NONE) | RF_IS(DONE), 1);
+    *flag = 0;
+    if (failed(event))
+        return MPI_SUCCESS;
+    MPI_Request inner = rf_stand_in_inner(request);
+    if (event) {
+        rf_take();
+        show_wait(here);
+        rf_await(here, inner);
+    }
+    int code;
+    do
+        code = rf_reals.Request_get_status(inner, flag, status);
+    while (event && code == MPI_SUCCESS && !*flag);
+    return code;
+}
+
+/* Which requests a failed wait-all or test-all completed is up to the library and to time. The
+   recorded classes tell: the others are left alone, marked as the library marked them. */
+static int replay_failed_all(const struct rf_here *here, const struct rf_event *error, int count,
+                             MPI_Request *requests, int *flag, MPI_Status *statuses) {
+    struct rf_scratch *scratch = rf_scratch(count);
+    int chosen = 0;
+    for (int i = 0; i < count; i++)
+        if (error->list[i] != MPI_ERR_PENDING)
+            scratch->numbers[chosen++] = i;
+    MPI_Request *inner = await_chosen(here, chosen, scratch->numbers, count, requests);
+    int code = flag ? rf_reals.Testall(chosen, inner, flag, scratch->statuses)
+                    : rf_reals.Waitall(chosen, inner, scratch->statuses);
+    for (int i = 0; i < chosen; i++) {
+        int place = scratch->numbers[i];
+        rf_stand_in_update(&requests[place], inner[i]);
+        if (statuses != MPI_STATUSES_IGNORE)
+            statuses[place] = scratch->statuses[i];
+    }
+    for (int i = 0; i < count; i++)
+        if (error->list[i] == MPI_ERR_PENDING && statuses != MPI_STATUSES_IGNORE)
+            statuses[i].MPI_ERROR = MPI_ERR_PENDING;
+    return code;
+}
+
+int rf_replay_waitall(const struct rf_here *here, int count, MPI_Request *requests,
+                      MPI_Status *statuses) {
+    const struct rf_event *error = rf_recorded_error(here);
+    if (error && error->list_length == (uint32_t)count && count > 0)
+        return replay_failed_all(here, error, count, requests, NULL, statuses);
+    show_wait(here);
+    bool stand_ins = rf_stand_ins_any(&rf_mpi.stand_ins);
+    for (int i = 0; stand_ins && i < count; i++)
+        must_end_here(here, requests[i]);
+    MPI_Request *inner = stand_ins ? behind(count, requests) : requests;
+    for (int i = 0; i < count; i++)
+        rf_await(here, inner[i]);
+    int code = rf_reals.Waitall(count, inner, statuses);
+    for (int i = 0; stand_ins && i < count; i++)
+        rf_stand_in_update(&requests[i], inner[i]);
+    return code;
+}
+
+int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *requests, int *flag,
+                      MPI_Status *statuses) {
+    const struct rf_event *event = expect(here, RF_IS(NONE) | RF_IS(DONE), count);
+    *flag = 0;
+    if (failed(event))
+        return MPI_SUCCESS;
+    if (event)
+        rf_take();
+    const struct rf_event *error = event ? rf_recorded_error(here) : NULL;
+    if (error && error->list_length == (uint32_t)count)
+        return replay_failed_all(here, error, count, requests, flag, statuses);
+    MPI_Request *inner = behind(count, requests);
+    show_wait(here);
+    for (int i = 0; event && i < count; i++)
+        rf_await(here, inner[i]);
+    int code;
+    do
+        code = rf_reals.Testall(count, inner, flag, statuses);
+    while (event && code == MPI_SUCCESS && !*flag);
+    for (int i = 0; i < count; i++)
+        rf_stand_in_update(&requests[i], inner[i]);
+    return code;
+}
+
+/* Wait-any and test-any, of which only the latter has a flag. */
+static int call_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
+    return flag ? rf_reals.Testany(count, requests, index, flag, status)
+                : rf_reals.Waitany(count, requests, index, status);
+}
+
+int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, int *index,
+                  int *flag, MPI_Status *status) {
+    const struct rf_event *event = expect(here, RF_IS(INDEX) | (flag ? RF_IS(NONE) : 0), count);
+    if (failed(event)) {
+        *flag = 0;
+        *index = MPI_UNDEFINED;
+        return MPI_SUCCESS;
+    }
+    int32_t chosen = event ? event->first : RF_UNDEFINED;
+    if (event)
+        rf_take();
+    int code;
+    if (chosen != RF_UNDEFINED) {
+        MPI_Request *inner = await_chosen(here, 1, &chosen, count, requests);
+        do
+            code = call_any(1, inner, index, flag, status);
+        while (code == MPI_SUCCESS && flag && !*flag);
+        rf_stand_in_update(&requests[chosen], inner[0]);
+        *index = chosen;
+    } else {
+        MPI_Request *inner = behind(count, requests);
+        show_wait(here);
+        code = call_any(count, inner, index, flag, status);
+        for (int i = 0; i < count; i++)
+            rf_stand_in_update(&requests[i], inner[i]);
+    }
+    return code;
+}
+
+int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count,
+                   MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
+    const struct rf_event *event = expect(here, RF_IS(NONE) | RF_IS(SET) | RF_IS(INDEX), count);
+    if (failed(event)) {
+        *done = 0;
+        return MPI_SUCCESS;
+    }
+    if (!event || event->kind == RF_INDEX) {
+        if (event)
+            rf_take();
+        MPI_Request *inner = behind(count, requests);
+        show_wait(here);
+        int code = real(count, inner, done, indices, statuses);
+        for (int i = 0; i < count; i++)
+            rf_stand_in_update(&requests[i], inner[i]);
+        return code;
+    }
+    int chosen = (int)event->list_length;
+    if (chosen > count)
+        rf_diverge(&rf_the_session, here, event, NULL, "the program passes too few requests");
+    for (int i = 0; i < chosen; i++)
+        indices[i] = event->list[i];
+    rf_take();
+    struct rf_scratch *scratch = rf_scratch(count);
+    MPI_Request *inner = await_chosen(here, chosen, indices, count, requests);
+    int code;
+    int got;
+    do
+        code = real(chosen, inner, &got, scratch->numbers, statuses);
+    while (code == MPI_SUCCESS && got == 0);
+    for (int i = 0; i < chosen; i++)
+        rf_stand_in_update(&requests[indices[i]], inner[i]);
+    if (code == MPI_SUCCESS && got != chosen)
+        rf_diverge(&rf_the_session, here, NULL, NULL,
+                   "%d of %d requests that were complete are not any more", chosen - got, chosen);
+    *done = chosen;
+    return code;
+}

@@ -1,0 +1,189 @@
+#!/usr/bin/env bats
+# How a replay ends when it does not end by itself: stalls, kills, interrupts; and what a rebuilt program
+# has to do with it.
+
+load common
+
+# Rank 0 receives two messages; rank 1 sends them, or waits for ever, or gives the test time.
+make_pair() {
+    compile "$1" pair "${@:2}" << 'END'
+#include <mpi.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int rank, word = 0;
+    const char *mark = getenv("PAIR_MARK");
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    alarm(60);
+    if (rank == 0) {
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+#ifdef OTHERWISE
+        MPI_Probe(MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+#endif
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(&word, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+        if (mark) {
+            char name[4096];
+            snprintf(name, sizeof name, "%s/%d", mark, (int)getpid());
+            fclose(fopen(name, "w"));
+            pause();
+        }
+        if (getenv("PAIR_WAITS"))
+            MPI_Recv(&word, 1, MPI_INT, 0, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&word, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
+END
+}
+
+line_of() {
+    grep -n -m 1 "$1" pair.c | cut -d: -f1
+}
+
+record_pair() {
+    make_pair "$1"
+    "$REFRAIN" record -q "${launch[@]}"
+}
+
+# Rank 1 is the first to differ, but its signature is compared only with its next send.
+check_stall() {
+    record_pair "$1"
+    PAIR_WAITS=1 run_apart "$REFRAIN" replay --stall-timeout 1
+    expect_status 121
+    case $stderr in
+    *"the replay stands still: every rank has waited for 1 second"*)
+        expect_in "$stderr" "waits in MPI_Recv at pair.c:$(line_of ', 7, MPI_COMM_WORLD, MPI_STATUS') for source 1, tag 7"
+        expect_in "$stderr" "waits in MPI_Recv at pair.c:$(line_of ', 9, MPI_COMM_WORLD') for source 0, tag 9"
+        expect_in "$stderr" "  likely "
+        ;;
+    *) expect_in "$stderr" "the replay diverged: rank 1" ;;
+    esac
+    [[ ! $stderr =~ "no difference" ]]
+}
+
+@test "Open MPI: a wait that differs is reported" { check_stall openmpi; }
+@test "MPICH: a wait that differs is reported" { check_stall mpich; }
+
+# A recording of two ranks that wait for ever, each for something else.
+check_deadlock() {
+    compile "$1" deadlock << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int rank, word;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    alarm(60);
+    char name[32];
+    snprintf(name, sizeof name, "rank-%d.mark", rank);
+    fclose(fopen(name, "w"));
+    if (rank == 0)
+        MPI_Recv(&word, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+    return 0;
+}
+END
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text 2> recorder.text &
+    recorder=$!
+    until [ -e rank-0.mark ] && [ -e rank-1.mark ]; do
+        sleep 0.05
+    done
+    kill -TERM $recorder
+    wait $recorder || [ $? -eq 143 ]
+    run_apart "$REFRAIN" replay --stall-timeout 1
+    expect_status 121
+    expect_in "$stderr" "the replay stands still: the recording was cut off here"
+    expect_in "$stderr" "waits in MPI_Recv at deadlock.c:14 for source 1, tag 7"
+    expect_in "$stderr" "waits in MPI_Recv at deadlock.c:16 for any source, any tag"
+}
+
+@test "Open MPI: a stall says who waits for whom" { check_deadlock openmpi; }
+@test "MPICH: a stall says who waits for whom" { check_deadlock mpich; }
+
+# Replays until rank 1 has left its mark; sets `replayer` and `victim`, the process of rank 1.
+replay_to_mark() {
+    record_pair "$1"
+    mkdir mark run
+    TMPDIR=$PWD/run PAIR_MARK=$PWD/mark "$REFRAIN" replay > replayed.text 2> replayer.text &
+    replayer=$!
+    until victim=$(ls mark) && [ "$victim" ]; do
+        sleep 0.05
+    done
+}
+
+finish_replay() {
+    status=0
+    wait $replayer || status=$?
+    stderr=$(cat replayer.text)
+    [[ ! $stderr =~ "no difference" ]]
+    # A launcher that was killed leaves its own things there.
+    [ -z "$(find run -name 'refrain-*')" ]
+    # A process that nobody has collected yet is gone all the same.
+    case $(ps -o stat= -p "$victim") in
+    '' | Z*) ;;
+    *)
+        echo "rank 1 was left behind"
+        return 1
+        ;;
+    esac
+}
+
+check_killed_rank() {
+    replay_to_mark "$1"
+    kill -KILL "$victim"
+    finish_replay
+    expect_status 121
+    expect_in "$stderr" "refrain: the replay broke off: rank "
+    expect_in "$stderr" "  likely    it crashed, or was killed from outside"
+}
+
+@test "Open MPI: a rank killed from outside" { check_killed_rank openmpi; }
+@test "MPICH: a rank killed from outside" { check_killed_rank mpich; }
+
+check_killed_launcher() {
+    replay_to_mark "$1"
+    pkill -KILL -P $replayer -f mpirun
+    finish_replay
+    expect_status 137
+    expect_in "$stderr" "refrain: replay stopped by signal 9: "
+}
+
+@test "Open MPI: a launcher killed from outside" { check_killed_launcher openmpi; }
+@test "MPICH: a launcher killed from outside" { check_killed_launcher mpich; }
+
+check_stopped() {
+    replay_to_mark "$1"
+    kill -TERM $replayer
+    finish_replay
+    expect_status 143
+    expect_in "$stderr" "refrain: replay stopped by signal 15: "
+}
+
+@test "Open MPI: a replay that is told to end" { check_stopped openmpi; }
+@test "MPICH: a replay that is told to end" { check_stopped mpich; }
+
+check_rebuilt() {
+    record_pair "$1"
+    make_pair "$1" -O2 -DSOMETHING=1
+    run_apart "$REFRAIN" replay
+    expect_status 0
+    expect_in "$stderr" "no difference"
+    [[ ! $stderr =~ "built anew" ]]
+    make_pair "$1" -DOTHERWISE
+    run_apart "$REFRAIN" replay
+    expect_status 121
+    expect_in "$stderr" "$PWD/pair was built anew since the recording"
+    expect_in "$stderr" "  came      MPI_Probe at pair.c:"
+}
+
+@test "Open MPI: a rebuilt program is mentioned only when something differs" { check_rebuilt openmpi; }
+@test "MPICH: a rebuilt program is mentioned only when something differs" { check_rebuilt mpich; }

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# What record warns of: outcomes that are not kept, ranks that are not recorded to their end, threads.
+
+load common
+
+check_unsupported() {
+    compile "$1" clock << 'END'
+#include <mpi.h>
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    double before = MPI_Wtime();
+    MPI_Barrier(MPI_COMM_WORLD);
+    int late = MPI_Wtime() < before;
+    MPI_Finalize();
+    return late;
+}
+END
+    run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "refrain: not recorded: MPI_Wtime: a replay may differ where the program depends on them"
+    [ "$(grep -c MPI_Wtime <<< "$stderr")" -eq 1 ]
+    run_apart "$REFRAIN" info
+    expect_status 0
+    expect_in "$output" "not recorded: MPI_Wtime"
+    # Quiet is about the closing lines; what is wrong is said.
+    run_apart "$REFRAIN" record -q "${launch[@]}"
+    expect_in "$stderr" "not recorded: MPI_Wtime"
+}
+
+@test "Open MPI: a function whose outcome is not kept is named" { check_unsupported openmpi; }
+@test "MPICH: a function whose outcome is not kept is named" { check_unsupported mpich; }
+
+# Rank 1 must not make files longer from some moment on, as on a disk that is full.
+check_incomplete() {
+    compile "$1" full << 'END'
+#include <mpi.h>
+#include <sys/resource.h>
+int main(int argc, char **argv) {
+    int rank, flag;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 100, .rlim_max = 100});
+    /* Two places in turn: nothing can be folded. */
+    for (int i = 0; i < 200000; i++) {
+        MPI_Iprobe(MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        MPI_Iprobe(MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status 0
+    [[ $stderr =~ "refrain: rank 1 is recorded only up to event "[0-9]+": File too large" ]]
+    [[ ! $stderr =~ "rank 0 is recorded only" ]]
+    run_apart "$REFRAIN" info
+    expect_status 0
+    [[ $output =~ "rank 1 is recorded only up to event "[0-9]+": File too large" ]]
+    # From there on it runs free.
+    run_apart "$REFRAIN" replay -q
+    expect_status 0
+}
+
+@test "Open MPI: a rank whose recording had to stop is named" { check_incomplete openmpi; }
+@test "MPICH: a rank whose recording had to stop is named" { check_incomplete mpich; }
+
+check_threads() {
+    compile "$1" threads << 'END'
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int provided;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return provided == MPI_THREAD_MULTIPLE ? 0 : 42;
+}
+END
+    run_apart "$REFRAIN" record "${launch[@]}"
+    [ "$status" -ne 42 ] || skip "this MPI has no MPI_THREAD_MULTIPLE"
+    expect_status 0
+    expect_in "$stderr" "refrain: threads: the program asked for MPI_THREAD_MULTIPLE: the order between threads is not kept"
+}
+
+@test "Open MPI: MPI_THREAD_MULTIPLE is warned of" { check_threads openmpi; }
+@test "MPICH: MPI_THREAD_MULTIPLE is warned of" { check_threads mpich; }
+
+check_no_warning() {
+    launch "$1" 3 recv_wildcard
+    run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status 0
+    [ "$(grep -c -e '^refrain:' -e '^hint:' <<< "$stderr")" -eq 2 ]
+}
+
+@test "Open MPI: nothing to warn of, two lines" { check_no_warning openmpi; }
+@test "MPICH: nothing to warn of, two lines" { check_no_warning mpich; }

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# Programs that end badly: the exit status is the one that a shell would show, every rank's end is
+# told, and the replay ends in the same way after the same events.
+
+load common
+
+# logged DIRECTORY COMMAND...: runs it with the ranks' own logs in DIRECTORY.
+logged() {
+    local directory=$1
+    shift
+    mkdir "$directory"
+    PROGRAM_LOG=$PWD/$directory run_apart timeout -k 5 60 "$@"
+}
+
+# Each rank saw in the replay, first of all, exactly what it saw in the recording.
+expect_prefix() {
+    local file size
+    for file in recorded/rank-*.log; do
+        size=$(stat -c %s "$file")
+        head -c "$size" "replayed/${file#recorded/}" | cmp - "$file"
+    done
+}
+
+expect_gone() {
+    if pgrep -f "^$1"; then
+        echo "these processes were left behind"
+        return 1
+    fi
+}
+
+# check_crash MPI HOW STATUS ENDING [AFTER]: rank 1 ends in this way after AFTER receives.
+check_crash() {
+    launch "$1" 4 crash "$2" "${5-10}"
+    cp "${launch[3]}" crash
+    launch[3]=$PWD/crash
+    logged recorded "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status "$3"
+    expect_gone "$PWD/crash"
+    # What rank 1 printed is the hash of all it had received.
+    local result
+    result=$(grep '^rank 1: ' <<< "$output")
+    run_apart "$REFRAIN" info trace
+    expect_status 0
+    expect_in "$output" "status $3"
+    expect_in "$output" "$4"
+    run_apart "$REFRAIN" info --json trace
+    python3 -c '
+import json, sys
+nodes = json.load(sys.stdin)["nodes"]
+assert [node["rank"] for node in nodes] == [0, 1, 2, 3]
+assert all(node["ending"] for node in nodes)' <<< "$output"
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    for _ in 1 2; do
+        rm -rf replayed
+        logged replayed "$REFRAIN" replay -q trace
+        expect_status "$3"
+        [ "$(grep '^rank 1: ' <<< "$output")" = "$result" ]
+        expect_prefix
+        cmp recorded/rank-1.log replayed/rank-1.log
+        expect_gone "$PWD/crash"
+    done
+}
+
+@test "Open MPI: a segmentation fault" { check_crash openmpi segfault 139 "rank 1 was killed or crashed"; }
+@test "MPICH: a segmentation fault" { check_crash mpich segfault 139 "rank 1 was killed or crashed"; }
+@test "Open MPI: abort()" { check_crash openmpi abort 134 "killed or crashed"; }
+@test "MPICH: abort()" { check_crash mpich abort 134 "killed or crashed"; }
+@test "Open MPI: a failed assertion" { check_crash openmpi assert 134 "killed or crashed"; }
+@test "MPICH: a failed assertion" { check_crash mpich assert 134 "killed or crashed"; }
+@test "Open MPI: MPI_Abort" { check_crash openmpi mpi_abort 7 "rank 1 aborted with code 7"; }
+@test "MPICH: MPI_Abort" { check_crash mpich mpi_abort 7 "rank 1 aborted with code 7"; }
+@test "Open MPI: exit() without MPI_Finalize" { check_crash openmpi exit 3 "rank 1 exited with status 3"; }
+@test "MPICH: exit() without MPI_Finalize" { check_crash mpich exit 3 "rank 1 exited with status 3"; }
+@test "Open MPI: a crash before the first receive" { check_crash openmpi segfault 139 "killed or crashed" 0; }
+@test "MPICH: a crash before the first receive" { check_crash mpich segfault 139 "killed or crashed" 0; }
+@test "Open MPI: a crash after the last receive" { check_crash openmpi abort 134 "killed or crashed" 24; }
+@test "MPICH: a crash after the last receive" { check_crash mpich abort 134 "killed or crashed" 24; }
+
+# record_until MPI GOOD|BAD PROGRAM [ARGUMENT...]: the trace of a run that ended well, or badly.
+record_until() {
+    local mpi=$1 wanted=$2 ended
+    shift 2
+    launch "$mpi" 4 "$@"
+    for _ in {1..50}; do
+        rm -rf trace recorded
+        logged recorded "$REFRAIN" record -q -o trace "${launch[@]}"
+        ended=bad
+        [ "$status" -ne 0 ] || ended=good
+        [ "$ended" != "$wanted" ] || return 0
+    done
+    skip "50 runs, none of which ended $wanted"
+}
+
+# The bug that depends on the order: once recorded it comes back every time, and a good run stays good.
+check_order() {
+    local mpi=$1 wanted expected
+    shift
+    for wanted in bad good; do
+        record_until "$mpi" $wanted "$@"
+        expected=$status
+        for _ in 1 2 3 4 5; do
+            rm -rf replayed
+            logged replayed "$REFRAIN" replay -q trace
+            expect_status "$expected"
+            expect_prefix
+        done
+    done
+}
+
+@test "Open MPI: a crash in some orders comes back in every replay" { check_order openmpi crash order; }
+@test "MPICH: a crash in some orders comes back in every replay" { check_order mpich crash order; }
+@test "Open MPI: a truncation in some orders comes back in every replay" { check_order openmpi truncate; }
+@test "MPICH: a truncation in some orders comes back in every replay" { check_order mpich truncate; }
