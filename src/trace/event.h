@@ -52,7 +52,7 @@ enum rf_end {
 #define RF_SITE_BITS 18
 #define RF_MAX_CHANNELS (1u << RF_CHANNEL_BITS)
 #ifndef RF_MAX_SITES
-# define RF_MAX_SITES 16384u
+#    define RF_MAX_SITES 16384u
 #endif
 
 static inline uint32_t rf_pack(enum rf_kind kind, uint32_t channel, uint32_t site) {

@@ -14,9 +14,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the files are little 
 #define RF_LOG_VERSION 1u
 #define RF_LOG_SEGMENTS 4u
 #ifndef RF_SEGMENT_SLOTS /* the fuzzers are built with less of everything */
-# define RF_SEGMENT_SLOTS 32768u
-# define RF_LOG_MODULES 256u
-# define RF_LOG_NAMES 256u
+#    define RF_SEGMENT_SLOTS 32768u
+#    define RF_LOG_MODULES 256u
+#    define RF_LOG_NAMES 256u
 #endif
 #define RF_FLIGHT_BYTES 256u
 

@@ -20,7 +20,7 @@ static bool check_header(struct rf_log_file *file, struct rf_error *error) {
     if (file->bytes < offsetof(struct rf_log, ring))
         return rf_fail(error, RF_EXIT_TRACE, "%s: is cut off at byte %" PRIu64, file->path,
                        file->bytes);
-    if (memcmp(log->magic, RF_LOG_MAGIC, sizeof log->magic))
+    if (memcmp(log->magic, RF_LOG_MAGIC, sizeof log->magic) != 0)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is not a log of Refrain (byte 0)", file->path);
     if (log->version > RF_LOG_VERSION)
         return rf_fail(error, RF_EXIT_TRACE,

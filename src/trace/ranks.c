@@ -8,14 +8,14 @@
 
 /* "rank-R.trace" or "rank-R.tail", as the recorder spells them; -1 for anything else. */
 static int rank_of(const char *name) {
-    if (strncmp(name, "rank-", 5) || name[5] < '0' || name[5] > '9')
+    if (strncmp(name, "rank-", 5) != 0 || name[5] < '0' || name[5] > '9')
         return -1;
     if (name[5] == '0' && name[6] != '.')
         return -1;
     char *rest;
     errno = 0;
     long rank = strtol(name + 5, &rest, 10);
-    if (errno || rank > INT32_MAX || (strcmp(rest, ".trace") && strcmp(rest, ".tail")))
+    if (errno || rank > INT32_MAX || (strcmp(rest, ".trace") != 0 && strcmp(rest, ".tail") != 0))
         return -1;
     return (int)rank;
 }

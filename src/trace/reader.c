@@ -331,8 +331,13 @@ struct rf_reader *rf_reader_open(const char *directory, int rank, struct rf_erro
     bool fits = length > 0 && (size_t)length < sizeof reader->trace.path;
     if (!fits)
         rf_fail(error, RF_EXIT_TRACE, "%s: the path is too long", directory);
-    if (fits && open_files(reader, directory, rank, error))
-        return reader;
+    if (fits && open_files(reader, directory, rank, error)) {
+        int32_t written_for = rf_reader_node(reader)->rank;
+        if (written_for == rank)
+            return reader;
+        rf_fail(error, RF_EXIT_TRACE, "%s: is the file of rank %d", reader->trace.path,
+                written_for);
+    }
     rf_reader_close(reader);
     return NULL;
 }

@@ -182,7 +182,7 @@ static uint32_t put_piece(struct rf_recorder *recorder, uint32_t what, int32_t f
     struct rf_entry *entry = recorder->next;
     struct rf_entry *items = entry + 1;
     uint32_t slots = (piece + 3) / 4;
-    if (slots) {
+    if (slots && list) {
         items[slots - 1] = (struct rf_entry){0};
         memcpy(items, list, piece * sizeof *list);
     }
@@ -338,8 +338,9 @@ static bool write_end(struct rf_writer *writer, enum rf_end how, int32_t code) {
 static void forget(struct rf_recorder *recorder) {
     struct rf_writer *writer = recorder->writer;
     recorder->on = false;
-    mmap(writer->log, sizeof *writer->log, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    /* Should this fail, the old mapping remains, and nothing is written to it any more. */
+    (void)mmap(writer->log, sizeof *writer->log, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (writer->codec)
         munmap(writer->codec, rf_codec_bytes());
     writer->codec = NULL;

@@ -56,7 +56,7 @@ bool rf_trace_file_header(struct rf_trace_file *trace, struct rf_error *error) {
     if (got < sizeof header)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is cut off at byte %zu, inside its header",
                        trace->path, got);
-    if (memcmp(header.magic, RF_TRACE_MAGIC, sizeof header.magic))
+    if (memcmp(header.magic, RF_TRACE_MAGIC, sizeof header.magic) != 0)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is not a Refrain trace (byte 0)", trace->path);
     bool whole = header.check == XXH3_64bits(&header, offsetof(struct rf_trace_header, check));
     if (header.version > RF_TRACE_VERSION)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define RF_VARINT_BYTES 10
+#define RF_VARINT_BYTES ((size_t)10)
 
 static inline uint8_t *rf_varint_put(uint8_t *at, uint64_t value) {
     while (value >= 128) {
@@ -30,7 +30,7 @@ static inline bool rf_varint_get(const uint8_t **at, const uint8_t *end, uint64_
 }
 
 static inline uint32_t rf_zigzag(int32_t value) {
-    return (uint32_t)value << 1 ^ (uint32_t)(value >> 31);
+    return (uint32_t)value << 1 ^ (value < 0 ? UINT32_MAX : 0);
 }
 static inline int32_t rf_unzigzag(uint32_t value) {
     return (int32_t)(value >> 1 ^ (0u - (value & 1)));

@@ -1,4 +1,5 @@
-/* Any bytes as what a killed process left: the log, and after it the trace file, if there is more. */
+/* Any bytes as what a killed process left: the log, and after it the trace file, if there is more.
+ */
 #include <stdlib.h>
 #include <string.h>
 

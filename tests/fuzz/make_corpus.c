@@ -1,6 +1,6 @@
-/* Writes small valid traces as a start for the fuzzers, one for each kind of stream: DIRECTORY/trace
-   holds trace files of runs that ended, DIRECTORY/log the logs of killed runs, each followed by its
-   trace file. Usage: make-corpus DIRECTORY */
+/* Writes small valid traces as a start for the fuzzers, one for each kind of stream:
+   DIRECTORY/trace holds trace files of runs that ended, DIRECTORY/log the logs of killed runs, each
+   followed by its trace file. Usage: make-corpus DIRECTORY */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

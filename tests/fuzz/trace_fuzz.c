@@ -1,4 +1,5 @@
-/* Any bytes as a trace file: the reader must end, stay inside its memory, and never trust a size. */
+/* Any bytes as a trace file: the reader must end, stay inside its memory, and never trust a size.
+ */
 #include <stdlib.h>
 #include <string.h>
 

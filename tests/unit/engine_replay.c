@@ -1,4 +1,5 @@
-/* The session: signatures and their spacing, the cursor of a replay, and what it shows meanwhile. */
+/* The session: signatures and their spacing, the cursor of a replay, and what it shows meanwhile.
+ */
 #include "trace_testing.h"
 
 #include <pthread.h>

@@ -12,7 +12,8 @@
 
 enum { KEYS = 4000 };
 
-/* Handles as the libraries make them: small numbers with high bits, and addresses 64 bytes apart. */
+/* Handles as the libraries make them: small numbers with high bits, and addresses 64 bytes apart.
+ */
 static uint64_t key_of(uint32_t i, bool addresses) {
     return addresses ? UINT64_C(0x7f3a10004000) + 64 * (uint64_t)i : UINT64_C(0x98000000) + i;
 }
@@ -68,7 +69,7 @@ static void crowded_places(void **unused) {
     assert_true(rf_handle_add(&map, 1, 1));
     rf_handle_remove(&map, 1);
     for (uint64_t key = 1; count < 60; key++)
-        if (rf_handle_home(&map, key) >= rf_handle_mask(&map) - 1)
+        if (rf_handle_home(&map, key) >= map.mask - 1)
             keys[count++] = key;
     for (uint32_t gap = 0; gap < 60; gap++) {
         for (uint32_t i = 0; i < 60; i++)
