@@ -162,6 +162,16 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     return status;
 }
 
+static bool find_adapter(const char *mpi, char **adapter, struct rf_error *error) {
+    *adapter = rf_find_adapter(mpi);
+    if (*adapter)
+        return true;
+    rf_fail(error, RF_EXIT_ENVIRONMENT,
+            "librefrain-%s.so: not found: this Refrain was built without %s", mpi,
+            rf_mpi_title(mpi));
+    return rf_hint(error, "refrain doctor");
+}
+
 int rf_verb_record(const struct rf_options *options) {
     struct rf_error error = {0};
     struct rf_detected detected = {0};
@@ -170,16 +180,9 @@ int rf_verb_record(const struct rf_options *options) {
     json_t *manifest = NULL;
     int code;
     if (!check_scheme(options->scheme, &error) ||
-        !rf_detect(options->command, options->mpi, &detected, &error)) {
-        code = rf_report_error(&error);
-    } else if (!(adapter = rf_find_adapter(detected.mpi))) {
-        rf_fail(&error, RF_EXIT_ENVIRONMENT,
-                "librefrain-%s.so: not found: this Refrain was built "
-                "without %s",
-                detected.mpi, rf_mpi_title(detected.mpi));
-        rf_hint(&error, "refrain doctor");
-        code = rf_report_error(&error);
-    } else if (!rf_new_trace(&trace, options->output, detected.program, &error)) {
+        !rf_detect(options->command, options->mpi, &detected, &error) ||
+        !find_adapter(detected.mpi, &adapter, &error) ||
+        !rf_new_trace(&trace, options->output, detected.program, &error)) {
         code = rf_report_error(&error);
     } else if (!(manifest = rf_manifest_new(options->command, detected.mpi, options->scheme)) ||
                !rf_manifest_save(manifest, trace.path, &error)) {

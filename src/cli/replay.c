@@ -49,10 +49,10 @@ static bool detect_same(const struct rf_options *options, const json_t *manifest
                         struct rf_error *error) {
     const char *recorded = rf_manifest_mpi(manifest);
     /* What was settled for the recorded command need not be found out again. */
-    const char *wanted = options->mpi || options->command ? options->mpi : recorded;
-    if (!rf_detect(command, wanted, detected, error))
+    bool settled = !options->mpi && !options->command;
+    if (!rf_detect(command, settled ? recorded : options->mpi, detected, error))
         return false;
-    if (wanted != options->mpi)
+    if (settled)
         snprintf(detected->because, sizeof detected->because, "as recorded");
     if (strcmp(detected->mpi, recorded) == 0)
         return true;
@@ -158,9 +158,12 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
     const struct rf_progress *unfinished = find_unfinished(supervision);
     int status = rf_program_status(supervision->status, launcher, unfinished != NULL,
                                    rf_summary_code(replayed->summary));
-    /* Equal ends have equal names, however the launcher mixed them up. */
-    if (recorded_status && supervision->status == (int)json_integer_value(json_object_get(
-                                                      replayed->manifest, "launcher_status")))
+    /* Equal ends have equal names, however the launcher mixed them up. What we were sent ourselves
+       is another end, even if hydra calls it a success. */
+    bool stopped = unfinished && rf_signal_seen();
+    if (recorded_status && !stopped &&
+        supervision->status ==
+            (int)json_integer_value(json_object_get(replayed->manifest, "launcher_status")))
         status = (int)json_integer_value(recorded_status);
     if (supervision->count == 0) {
         *verdict = NOTHING;

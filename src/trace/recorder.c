@@ -338,7 +338,7 @@ static bool write_end(struct rf_writer *writer, enum rf_end how, int32_t code) {
 static void forget(struct rf_recorder *recorder) {
     struct rf_writer *writer = recorder->writer;
     recorder->on = false;
-    /* Should this fail, the old mapping remains, and nothing is written to it any more. */
+    /* If this fails there is nothing better to do. */
     (void)mmap(writer->log, sizeof *writer->log, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
     if (writer->codec)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does the reader that was written from docs/format.md see what `refrain dump --json` sees?
+"""Does the reader that was written from docs/format.md see what `refrain dump --all --json` sees?
 
 Usage: compare.py REFRAIN PROGRAMS MAKE_CORPUS
 Records test programs under each MPI that is there, leaves logs behind by killing ranks, takes the
@@ -37,7 +37,8 @@ environment = dict(
 
 
 def dumped(refrain, trace):
-    output = subprocess.run([refrain, "dump", "--json", trace], check=True, stdout=subprocess.PIPE)
+    output = subprocess.run([refrain, "dump", "--all", "--json", trace], check=True,
+                            stdout=subprocess.PIPE)
     events = [json.loads(line) for line in output.stdout.splitlines()]
     for event in events:
         for key in BEYOND_THE_FORMAT:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Reads traces with nothing but docs/format.md, and prints events as `refrain dump --json` does.
+"""Reads traces with nothing but docs/format.md, and prints events as `refrain dump --all --json` does.
 
 This is a second opinion on the document, not a tool: it is slow, trusts the files, and does not
 verify checksums. Usage: decode.py TRACE
