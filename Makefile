@@ -19,7 +19,7 @@ demo: all
 	@scripts/demo $(BUILD)
 
 test: all
-	@ctest --test-dir $(BUILD) --output-on-failure -LE soak
+	@ctest --test-dir $(BUILD) --output-on-failure -LE soak -j $(JOBS)
 
 soak: all
 	@scripts/soak $(BUILD)

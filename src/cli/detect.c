@@ -19,6 +19,8 @@ bool rf_known_mpi(const char *name) {
 }
 
 const char *rf_mpi_title(const char *mpi) {
+    if (!mpi)
+        return "an unknown MPI";
     return strcmp(mpi, "openmpi") == 0 ? "Open MPI" : strcmp(mpi, "mpich") == 0 ? "MPICH" : mpi;
 }
 

@@ -152,17 +152,32 @@ static bool dump_rank(const char *path, int rank, const struct rf_options *optio
     return result != RF_READ_DAMAGED;
 }
 
-/* The ranks to show: those asked for, or all that have a file. */
+/* How many ranks the program had, by the first file that can be read; at least those of the files.
+ */
+static int count_ranks(const char *path, const int *numbers, size_t count) {
+    int size = count ? numbers[count - 1] + 1 : 0;
+    for (size_t i = 0; i < count; i++) {
+        struct rf_reader *reader = rf_reader_open(path, numbers[i], NULL);
+        if (!reader)
+            continue;
+        int recorded = rf_reader_node(reader)->size;
+        rf_reader_close(reader);
+        return recorded > size ? recorded : size;
+    }
+    return size;
+}
+
+/* The ranks to show: those asked for, or all; one without a file will be missed. */
 static bool choose(const char *path, const char *list, bool **chosen, int *size,
                    struct rf_error *error) {
     int *numbers = NULL;
     size_t count = 0;
     if (!rf_trace_ranks(path, &numbers, &count, error))
         return false;
-    *size = count ? numbers[count - 1] + 1 : 0;
+    *size = count_ranks(path, numbers, count);
     *chosen = rf_allocate((size_t)*size, sizeof **chosen);
-    for (size_t i = 0; i < count && !list; i++)
-        (*chosen)[numbers[i]] = true;
+    for (int rank = 0; rank < *size && !list; rank++)
+        (*chosen)[rank] = true;
     free(numbers);
     if (!*size)
         return rf_fail(error, RF_EXIT_TRACE, "%s: the trace holds no rank at all",

@@ -54,7 +54,7 @@ static bool detect_same(const struct rf_options *options, const json_t *manifest
         return false;
     if (settled)
         snprintf(detected->because, sizeof detected->because, "as recorded");
-    if (strcmp(detected->mpi, recorded) == 0)
+    if (recorded && strcmp(detected->mpi, recorded) == 0)
         return true;
     rf_fail(error, RF_EXIT_TRACE, "the trace was recorded with %s, but the command uses %s (%s)",
             rf_mpi_title(recorded), rf_mpi_title(detected->mpi), detected->because);

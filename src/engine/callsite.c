@@ -131,15 +131,18 @@ uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32
        the neighbours keeps their numbers, and only a new site goes through the linker's tables. */
     struct rf_callsites *sites = &session->sites;
     uint32_t first = rf_callsite_slot(address, function);
-    struct rf_callsite *slot = &sites->slots[first];
-    for (uint32_t i = 0; i < 64; i++) {
+    struct rf_callsite *slot = NULL;
+    for (uint32_t i = 0; i < 64 && !slot; i++) {
         struct rf_callsite *candidate = &sites->slots[(first + i) % RF_CALLSITE_SLOTS];
         if (candidate->address == address && candidate->function == function)
             return candidate->site;
-        slot = candidate;
         if (!candidate->address)
-            break;
+            slot = candidate;
     }
+    /* Without room the site is "elsewhere", which is never compared: a second number for one place
+       would look like two places. */
+    if (!slot && session->mode == RF_RECORDING)
+        return 0;
     const struct rf_address *where = rf_address_of(address);
     struct rf_site site = {.number = (uint16_t)function, .offset = where->offset};
     strncpy(site.function, name, sizeof site.function - 1);
@@ -148,6 +151,7 @@ uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32
         number = rf_recorder_site(&session->recorder, &site, &where->module);
     else if (where->found)
         number = find_recorded(session->replayer.reader, name, &where->module, site.offset);
-    *slot = (struct rf_callsite){address, function, number};
+    if (slot)
+        *slot = (struct rf_callsite){address, function, number};
     return number;
 }

@@ -233,8 +233,9 @@ void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, 
     struct rf_progress *progress = replayer->progress;
     const struct rf_address *where = rf_address_of(here->address);
     change_current(progress);
-    if (progress->current.offset != where->offset || progress->state == RF_STATE_STARTING)
+    if (replayer->waited_at != here->address) /* most waits happen where the last one did */
         memcpy(progress->current.module, where->module.path, sizeof progress->current.module);
+    replayer->waited_at = here->address;
     progress->current.offset = where->offset;
     progress->current.peer = peer;
     progress->current.tag = tag;

@@ -24,6 +24,7 @@ struct rf_replayer {
     struct rf_progress *progress;                 /* mapped, or a private one when nobody watches */
     struct rf_event history[RF_PROGRESS_HISTORY]; /* a ring; lists are not kept */
     uint32_t remembered;
+    uintptr_t waited_at; /* where the last wait that is shown happened */
 };
 
 /* Stops this rank, and with it the job. Set by the adapter; must not return. */

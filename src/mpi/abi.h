@@ -11,9 +11,6 @@
 #    define RF_ABI_VERSION_TEXT "Open MPI"
 #    define RF_ABI_LIBRARIES                                                                       \
         { "libmpi.so.40" }
-/* Open MPI gives up the core while it waits, if mpirun knows that there are more ranks than cores.
- */
-#    define RF_ABI_WAITS_SPIN 0
 #    define RF_ABI_LOOK_RAISES 0
 #    define RF_IN_BOTH(...) __VA_ARGS__
 #    define RF_IN_OPENMPI(...) __VA_ARGS__
@@ -52,8 +49,6 @@ extern struct rf_handles rf_handles;
 #    define RF_ABI_VERSION_TEXT "MPICH"
 #    define RF_ABI_LIBRARIES                                                                       \
         { "libmpich.so.12", "libmpi.so.12" }
-/* MPICH never gives up the core: with more ranks than cores, waiting takes the time of working. */
-#    define RF_ABI_WAITS_SPIN 1
 /* MPICH calls the error handler of MPI_COMM_WORLD even when it is only asked about a request. */
 #    define RF_ABI_LOOK_RAISES 1
 #    define RF_ABI_LARGE_COUNTS 1

@@ -205,7 +205,7 @@ static int call_any(int count, MPI_Request *requests, int *index, int *flag, MPI
 int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, int *index,
                   int *flag, MPI_Status *status) {
     const struct rf_event *event = expect(here, RF_IS(INDEX) | (flag ? RF_IS(NONE) : 0), count);
-    if (failed(event)) {
+    if (flag && failed(event)) {
         *flag = 0;
         *index = MPI_UNDEFINED;
         return MPI_SUCCESS;

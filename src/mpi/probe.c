@@ -7,7 +7,7 @@ RF_WRAPPER(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
     struct rf_blocking call;
     rf_blocking_set(&call, RF_FOUND, comm, source, tag, status);
     rf_blocking_begin(&here, &call);
-    if (!rf_recording() && RF_ABI_WAITS_SPIN && source != MPI_PROC_NULL) {
+    if (!rf_recording() && source != MPI_PROC_NULL) {
         struct rf_patience patience = {0};
         int flag = 0;
         while (rf_reals.Iprobe(call.source, call.tag, comm, &flag, MPI_STATUS_IGNORE) ==

@@ -97,8 +97,10 @@ void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call) {
     rf_progress_wait(&rf_the_session.replayer, here, call->source, call->tag);
 }
 
-/* A library that never gives up the core would keep it from the very rank that has to send. But a
-   recorded error must come from the same function, for the sake of the error handler. */
+/* The libraries wait by looking again and again, MPICH without ever giving up the core: that would
+   keep it from the very rank that has to send. A receive that is posted and then waited for
+   patiently is the same to the program; both libraries fill in its status alike. But a recorded
+   error must come from the same function, for the sake of the error handler. */
 static int receive_patiently(const struct rf_here *here, const struct rf_blocking *call,
                              const struct rf_receive *receive) {
     MPI_Request request;
@@ -135,7 +137,7 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
         rf_blocking_set(&call, RF_RECV, comm, source, tag, status);                                \
         rf_blocking_begin(&here, &call);                                                           \
         int code;                                                                                  \
-        if (RF_ABI_WAITS_SPIN && !rf_recording() &&                                                \
+        if (!rf_recording() &&                                                                     \
             waits_patiently(&(struct rf_here){here.name, here.function, here.address}, &call))     \
             code = receive_patiently(                                                              \
                 &(struct rf_here){here.name, here.function, here.address}, &call,                  \

@@ -40,6 +40,7 @@ void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call);
 static inline void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *call) {
     call->wild = rf_is_wild(call->source, call->tag);
     call->status = call->caller;
+    call->what = 0;
     if (__builtin_expect(!rf_recording(), 0)) {
         const struct rf_here copy = *here;
         rf_blocking_replay(&copy, call);

@@ -6,7 +6,7 @@
 #include "mpi/adapter.h"
 
 #define LOOKS_BEFORE_YIELD 16u
-#define LOOKS_BEFORE_SLEEP 4096u
+#define LOOKS_BEFORE_SLEEP 256u
 #define ANSWERS_PER_LOOK 64u
 
 void rf_wait_a_little(struct rf_patience *patience) {
