@@ -6,7 +6,7 @@
 #include "mpi/adapter.h"
 
 #define LOOKS_BEFORE_YIELD 16u
-#define LOOKS_BEFORE_SLEEP 256u
+#define LOOKS_BEFORE_SLEEP 128u
 #define ANSWERS_PER_LOOK 64u
 
 void rf_wait_a_little(struct rf_patience *patience) {
@@ -55,7 +55,6 @@ void rf_await(const struct rf_here *here, MPI_Request request) {
             rf_reals.Request_get_status(request, &flag, MPI_STATUS_IGNORE);
         if (flag)
             break;
-        /* MPICH looks after point-to-point messages here, but not after what it has scheduled. */
         make_progress();
         rf_wait_a_little(&patience);
     }
