@@ -20,6 +20,17 @@
 #include "mpi/real.h"
 #include "mpi/stand_ins.h"
 
+/* Where a Fortran program made the call that is on its way here; 0 for other programs. */
+extern _Thread_local uintptr_t rf_fortran_caller __attribute__((tls_model("initial-exec")));
+
+static inline uintptr_t rf_caller(const void *address) {
+    uintptr_t caller = rf_fortran_caller;
+    if (__builtin_expect(caller == 0, 1))
+        return (uintptr_t)address;
+    rf_fortran_caller = 0;
+    return caller;
+}
+
 #define RF_EXPORT __attribute__((visibility("default")))
 
 #define RF_WRAPPER(result, name, parameters)                                                       \
@@ -29,7 +40,7 @@
 
 #define RF_HERE(name)                                                                              \
     const struct rf_here here = {"MPI_" #name, RF_FN_##name,                                       \
-                                 (uintptr_t)__builtin_return_address(0)};                          \
+                                 rf_caller(__builtin_return_address(0))};                          \
     const unsigned outer = rf_depth
 
 #define RF_ENTER(name, arguments)                                                                  \
@@ -201,10 +212,27 @@ static inline void rf_record_post(const struct rf_here *here, MPI_Request reques
 /* Record: the library reported this request complete. */
 static inline void rf_record_completion(MPI_Request request, const MPI_Status *status) {
     struct rf_session *session = &rf_the_session;
+    struct rf_pending *pending = &rf_mpi.pending;
     rf_session_lock(session);
-    rf_pending_complete_locked(&rf_mpi.pending, session, request, status, rf_mpi.cancels);
+    uint32_t slot = rf_handle_slot_of(&pending->map, rf_request_key(request));
+    if (slot != RF_NOWHERE) {
+        uint32_t place = pending->map.slots[slot].value;
+        rf_pending_learn(pending, session, &pending->receives[place], status, rf_mpi.cancels);
+        rf_pending_settle(pending, session, slot, place, status);
+    }
     rf_session_unlock(session);
     rf_partner_settle(request);
+}
+
+/* Record: the same for the first of two passes over all requests that a call reported. */
+static inline void rf_record_match(MPI_Request request, const MPI_Status *status) {
+    struct rf_session *session = &rf_the_session;
+    rf_session_lock(session);
+    uint32_t place = rf_handle_find(&rf_mpi.pending.map, rf_request_key(request));
+    if (place != RF_NOWHERE)
+        rf_pending_learn(&rf_mpi.pending, session, &rf_mpi.pending.receives[place], status,
+                         rf_mpi.cancels);
+    rf_session_unlock(session);
 }
 
 /* ---- waiting.c ---- */

@@ -28,13 +28,19 @@ static inline struct watch watch_all(int count, const MPI_Request *requests, MPI
 
 /* After a call that completes all or, when it fails, some: a request that is still there was left
    alone. One that stays because it is persistent says so in its status. */
+static bool left_alone(const struct watch *watch, int code, int i, const MPI_Request *requests) {
+    return code != MPI_SUCCESS && requests[i] != MPI_REQUEST_NULL &&
+           watch->statuses[i].MPI_ERROR == MPI_ERR_PENDING;
+}
+
 static void complete_all(const struct watch *watch, int code, int count,
                          const MPI_Request *requests) {
-    for (int i = 0; watch->on && i < count; i++) {
-        bool gone = requests[i] == MPI_REQUEST_NULL;
-        if (code == MPI_SUCCESS || gone || watch->statuses[i].MPI_ERROR != MPI_ERR_PENDING)
+    for (int i = 0; watch->on && i < count; i++)
+        if (!left_alone(watch, code, i, requests))
+            rf_record_match(watch->requests[i], &watch->statuses[i]);
+    for (int i = 0; watch->on && i < count; i++)
+        if (!left_alone(watch, code, i, requests))
             rf_record_completion(watch->requests[i], &watch->statuses[i]);
-    }
 }
 
 static inline bool watch_one(MPI_Status *own, MPI_Status **status) {
@@ -197,6 +203,8 @@ static inline int record_some(const struct rf_here *here, rf_some_function *real
             rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_SET, 0), count, 0,
                              indices, (uint32_t)*done);
         rf_session_unlock(session);
+        for (int i = 0; watch.on && i < *done; i++)
+            rf_record_match(watch.requests[indices[i]], &watch.statuses[i]);
         for (int i = 0; watch.on && i < *done; i++)
             rf_record_completion(watch.requests[indices[i]], &watch.statuses[i]);
     }

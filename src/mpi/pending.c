@@ -56,9 +56,11 @@ void rf_pending_sweep(void) {
 void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
                           const MPI_Status *status) {
     uint32_t next;
-    for (uint32_t place = receive->older; place != RF_NOWHERE; place = next) {
+    for (uint32_t place = pending->oldest;
+         place != RF_NOWHERE && pending->receives[place].post.ordinal < receive->post.ordinal;
+         place = next) {
         struct rf_pending_receive *older = &pending->receives[place];
-        next = older->older;
+        next = older->newer;
         if (older->channel == receive->channel &&
             (older->tag == MPI_ANY_TAG || older->tag == status->MPI_TAG) &&
             (older->source == MPI_ANY_SOURCE || older->source == status->MPI_SOURCE))

@@ -99,28 +99,33 @@ void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_re
                           const MPI_Status *status);
 bool rf_status_cancelled(const MPI_Status *status);
 
-/* The library reported this request complete. */
-static inline void rf_pending_complete_locked(struct rf_pending *pending,
-                                              struct rf_session *session, MPI_Request request,
-                                              const MPI_Status *status, bool cancels) {
-    uint32_t slot = rf_handle_slot_of(&pending->map, rf_request_key(request));
-    if (slot == RF_NOWHERE)
+/* The library reported this request complete: writes its match down. Done for all requests of a
+   call before any of them is settled: the library has let go of all of them, and must not be asked
+   about one that another one of the call is younger than. */
+static inline void rf_pending_learn(struct rf_pending *pending, struct rf_session *session,
+                                    struct rf_pending_receive *receive, const MPI_Status *status,
+                                    bool cancels) {
+    if (!receive->active || !receive->unknown)
         return;
-    uint32_t place = pending->map.slots[slot].value;
+    rf_pending_known(pending, receive);
+    /* A cancelled receive took nothing, and its status says nonsense. */
+    if (status->MPI_SOURCE >= 0 && session->recorder.on &&
+        !(cancels && rf_status_cancelled(status)))
+        rf_recorder_match(&session->recorder, &receive->post, receive->late, status->MPI_SOURCE,
+                          status->MPI_TAG);
+}
+
+/* Then, for each: older ones that have a match by now are asked for it, and the request is done. */
+static inline void rf_pending_settle(struct rf_pending *pending, const struct rf_session *session,
+                                     uint32_t slot, uint32_t place, const MPI_Status *status) {
     struct rf_pending_receive *receive = &pending->receives[place];
     if (!receive->active)
         return;
+    if (__builtin_expect(pending->oldest != RF_NOWHERE, 0) &&
+        pending->receives[pending->oldest].post.ordinal < receive->post.ordinal &&
+        !session->concurrent)
+        rf_pending_ask_older(pending, receive, status);
     receive->active = false;
-    if (receive->unknown) {
-        if (__builtin_expect(pending->oldest != place, 0) && !session->concurrent)
-            rf_pending_ask_older(pending, receive, status);
-        rf_pending_known(pending, receive);
-        /* A cancelled receive took nothing, and its status says nonsense. */
-        if (status->MPI_SOURCE >= 0 && session->recorder.on &&
-            !(cancels && rf_status_cancelled(status)))
-            rf_recorder_match(&session->recorder, &receive->post, receive->late, status->MPI_SOURCE,
-                              status->MPI_TAG);
-    }
     if (!receive->persistent)
         rf_pending_remove(pending, slot, place);
 }

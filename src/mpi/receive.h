@@ -52,7 +52,8 @@ static inline void rf_blocking_begin(const struct rf_here *here, struct rf_block
         call->status->MPI_TAG = RF_UNKNOWN;
         call->what = rf_here_pack(&rf_the_session, here, call->kind,
                                   rf_channel_of(&rf_mpi.channels, call->comm));
-        __atomic_store_n(rf_mpi.flight, call->what, __ATOMIC_RELEASE);
+        if (!rf_the_session.concurrent)
+            __atomic_store_n(rf_mpi.flight, call->what, __ATOMIC_RELEASE);
     }
 }
 
