@@ -1,5 +1,5 @@
-/* Receives stand in the array in the reverse order of their posts, and one call completes several of
-   them: the youngest is reported first, when the library has let go of the older ones too. */
+/* Receives stand in the array in the reverse order of their posts, and one call completes several
+   of them: the youngest is reported first, when the library has let go of the older ones too. */
 #include "messages.h"
 
 enum { MOST = 64 * ROUNDS };
