@@ -98,6 +98,7 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
 RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)) {
     RF_ENTER(Request_get_status, (request, flag, status));
     RF_REPLAY(rf_replay_get_status(at, request, flag, status));
+    *flag = 0;
     int code = rf_reals.Request_get_status(request, flag, status);
     record_flag(&here, code, *flag, 1);
     /* The program sees the match now; a crash before the request is completed must not lose it. */
@@ -147,6 +148,11 @@ static int32_t recorded_index(int index) {
     return index == MPI_UNDEFINED ? RF_UNDEFINED : index;
 }
 
+/* A call that was refused leaves whatever the program had there. */
+static bool is_index(int index, int count) {
+    return index >= 0 && index < count;
+}
+
 RF_WRAPPER(int, Waitany,
            (int count, MPI_Request array_of_requests[], int *index, MPI_Status *status)) {
     RF_ENTER(Waitany, (count, array_of_requests, index, status));
@@ -156,9 +162,9 @@ RF_WRAPPER(int, Waitany,
     if (watch.on && status == MPI_STATUS_IGNORE)
         status = &own;
     int code = rf_reals.Waitany(count, array_of_requests, index, status);
-    if (code == MPI_SUCCESS || *index != MPI_UNDEFINED)
+    if (code == MPI_SUCCESS || is_index(*index, count))
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
-    if (watch.on && *index != MPI_UNDEFINED)
+    if (watch.on && is_index(*index, count))
         rf_record_completion(watch.requests[*index], status);
     return rf_leave(&here, outer, code);
 }
@@ -172,12 +178,13 @@ RF_WRAPPER(int, Testany,
     struct watch watch = watch_all(count, array_of_requests, NULL);
     if (watch.on && status == MPI_STATUS_IGNORE)
         status = &own;
+    *flag = 0;
     int code = rf_reals.Testany(count, array_of_requests, index, flag, status);
     if (*flag)
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
     else if (code == MPI_SUCCESS)
         rf_record_failure(&here, RF_NO_COMM, count);
-    if (watch.on && *flag && *index != MPI_UNDEFINED)
+    if (watch.on && *flag && is_index(*index, count))
         rf_record_completion(watch.requests[*index], status);
     return rf_leave(&here, outer, code);
 }
@@ -196,7 +203,7 @@ static inline int record_some(const struct rf_here *here, rf_some_function *real
     } else if (*done == MPI_UNDEFINED) {
         if (code == MPI_SUCCESS)
             rf_record(here, RF_INDEX, 0, RF_UNDEFINED, count);
-    } else {
+    } else if (*done > 0 && *done <= count) {
         rf_mpi.answered = true;
         rf_session_lock(session);
         if (session->recorder.on)
