@@ -32,6 +32,7 @@ bool rf_status_cancelled(const MPI_Status *status) {
 
 static void ask(struct rf_pending *pending, struct rf_pending_receive *receive) {
     MPI_Status status;
+    status.MPI_SOURCE = RF_UNKNOWN; /* in case the library says yes without saying what */
     if (!rf_look(receive->handle, &status))
         return;
     rf_pending_known(pending, receive);
