@@ -79,15 +79,11 @@ static MPI_Request *await_chosen(const struct rf_here *here, int chosen, const i
                        count);
         scratch->requests[i] = rf_stand_in_inner(requests[indices[i]]);
     }
-    for (int i = 0; i < chosen; i++) {
-        if (chosen > 1) {
-            char detail[64];
-            snprintf(detail, sizeof detail, "%d of %d requests", i + 1, chosen);
-            if (i == 0)
-                rf_progress_detail(&rf_the_session.replayer, detail);
-        }
+    char detail[64];
+    snprintf(detail, sizeof detail, "%d of %d requests", chosen, count);
+    rf_progress_detail(&rf_the_session.replayer, detail);
+    for (int i = 0; i < chosen; i++)
         rf_await(here, scratch->requests[i]);
-    }
     return scratch->requests;
 }
 

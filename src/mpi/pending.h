@@ -8,8 +8,6 @@
 #include "mpi/channels.h"
 #include "mpi/handle_map.h"
 
-struct rf_receive;
-
 struct rf_pending_receive {
     MPI_Request handle;
     struct rf_post post;

@@ -12,12 +12,20 @@ logged() {
     PROGRAM_LOG=$PWD/$directory run_apart timeout -k 5 60 "$@"
 }
 
-# Each rank saw in the replay, first of all, exactly what it saw in the recording.
+# expect_prefix [RANK]: what each rank saw in the replay starts with what it saw in the recording. If
+# RANK ended the job, the launcher ends the others at a moment of its own, in the replay perhaps sooner:
+# of those only what both saw can be compared.
 expect_prefix() {
-    local file size
+    local file other size
     for file in recorded/rank-*.log; do
+        other=replayed/${file#recorded/}
         size=$(stat -c %s "$file")
-        head -c "$size" "replayed/${file#recorded/}" | cmp - "$file"
+        if [ -n "${1-}" ] && [ "$file" != "recorded/rank-$1.log" ] &&
+            { [ ! -e "$other" ] || [ "$(stat -c %s "$other")" -lt "$size" ]; }; then
+            touch "$other"
+            size=$(stat -c %s "$other")
+        fi
+        cmp -n "$size" "$file" "$other"
     done
 }
 
@@ -56,7 +64,7 @@ assert all(node["ending"] for node in nodes)' <<< "$output"
         logged replayed "$REFRAIN" replay -q trace
         expect_status "$3"
         [ "$(grep '^rank 1: ' <<< "$output")" = "$result" ]
-        expect_prefix
+        expect_prefix 1
         cmp recorded/rank-1.log replayed/rank-1.log
         expect_gone "$PWD/crash"
     done
@@ -89,13 +97,15 @@ record_until() {
         [ "$status" -ne 0 ] || ended=good
         [ "$ended" != "$wanted" ] || return 0
     done
-    skip "50 runs, none of which ended $wanted"
+    echo "50 runs, none of which ended $wanted"
+    return 1
 }
 
-# The bug that depends on the order: once recorded it comes back every time, and a good run stays good.
+# check_order MPI RANK PROGRAM...: a bug of RANK that depends on the order: once recorded it comes back
+# every time, and a good run stays good.
 check_order() {
-    local mpi=$1 wanted expected
-    shift
+    local mpi=$1 rank=$2 wanted expected
+    shift 2
     for wanted in bad good; do
         record_until "$mpi" $wanted "$@"
         expected=$status
@@ -103,12 +113,12 @@ check_order() {
             rm -rf replayed
             logged replayed "$REFRAIN" replay -q trace
             expect_status "$expected"
-            expect_prefix
+            if [ $wanted = bad ]; then expect_prefix "$rank"; else expect_prefix; fi
         done
     done
 }
 
-@test "Open MPI: a crash in some orders comes back in every replay" { check_order openmpi crash order; }
-@test "MPICH: a crash in some orders comes back in every replay" { check_order mpich crash order; }
-@test "Open MPI: a truncation in some orders comes back in every replay" { check_order openmpi truncate; }
-@test "MPICH: a truncation in some orders comes back in every replay" { check_order mpich truncate; }
+@test "Open MPI: a crash in some orders comes back in every replay" { check_order openmpi 1 crash order; }
+@test "MPICH: a crash in some orders comes back in every replay" { check_order mpich 1 crash order; }
+@test "Open MPI: a truncation in some orders comes back in every replay" { check_order openmpi 0 truncate; }
+@test "MPICH: a truncation in some orders comes back in every replay" { check_order mpich 0 truncate; }
