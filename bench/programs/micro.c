@@ -1,123 +1,141 @@
 /* What one call costs: loops over messages of a rank to itself, so that nothing but the calls is
    measured. Prints the median time of an iteration over many short batches.
    usage: micro [LOOP ITERATIONS]
-   With LOOP only that loop is run, ITERATIONS times, without looking at the clock in between (to
-   count instructions, or for a long run); its rate and the largest resident memory are printed. */
+   With LOOP only that loop is run, ITERATIONS times (to count instructions, or for a long run); its
+   rate and the largest resident memory are printed. */
+#include <limits.h>
+
 #include "bench.h"
 
-enum { BATCH = 1000, BATCHES = 400, TESTSOME_REQUESTS = 8, FLOOD_TAGS = 16, TAG_NEVER = 99 };
+enum { BATCH = 1000, BATCHES = 400, TESTSOME_REQUESTS = 8, FLOOD_TAGS = 16 };
+enum { TAG_ONE = 1, TAG_FLOOD = 10, TAG_NEVER = 99 };
 
-static MPI_Request never[TESTSOME_REQUESTS]; /* receives without a message while they are tested */
-static uint64_t values[TESTSOME_REQUESTS];
+static MPI_Request requests[BATCH]; /* sends that are received, or receives without a message */
+static uint64_t values[BATCH];
 
-static void post_never(void) {
-    for (int request = 0; request < TESTSOME_REQUESTS; request++)
-        MPI_Irecv(&values[request], 1, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_SELF,
-                  &never[request]);
+/* What a loop needs around it: messages that have arrived, or receives for which none comes. */
+
+static void send_batch(int count) {
+    for (int message = 0; message < count; message++)
+        MPI_Isend(&values[message], 1, MPI_UINT64_T, 0, TAG_ONE, MPI_COMM_SELF, &requests[message]);
+}
+static void end_batch(int count) {
+    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
 }
 
-static void end_never(void) {
+static void post_never(int count) {
+    (void)count;
+    for (int request = 0; request < TESTSOME_REQUESTS; request++)
+        MPI_Irecv(&values[request], 1, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_SELF,
+                  &requests[request]);
+}
+static void end_never(int count) {
+    (void)count;
     uint64_t last = 0;
     MPI_Status statuses[TESTSOME_REQUESTS];
     for (int request = 0; request < TESTSOME_REQUESTS; request++)
         MPI_Send(&last, 1, MPI_UINT64_T, 0, TAG_NEVER, MPI_COMM_SELF);
-    MPI_Waitall(TESTSOME_REQUESTS, never, statuses);
+    MPI_Waitall(TESTSOME_REQUESTS, requests, statuses);
 }
 
-/* Each loop returns the seconds it took; what it needs around it is not counted. */
+static void send_flood(int count) {
+    (void)count;
+    for (int tag = 0; tag < FLOOD_TAGS; tag++)
+        MPI_Isend(&values[tag], 1, MPI_UINT64_T, 0, TAG_FLOOD + tag, MPI_COMM_SELF, &requests[tag]);
+}
+static void end_flood(int count) {
+    (void)count;
+    uint64_t taken;
+    for (int tag = 0; tag < FLOOD_TAGS; tag++)
+        MPI_Recv(&taken, 1, MPI_UINT64_T, 0, TAG_FLOOD + tag, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    MPI_Waitall(FLOOD_TAGS, requests, MPI_STATUSES_IGNORE);
+}
 
-static double loop_complete(long iterations) {
-    double started = bench_now();
-    for (long iteration = 0; iteration < iterations; iteration++) {
-        uint64_t out = (uint64_t)iteration, in;
-        MPI_Request request;
-        MPI_Status status;
-        MPI_Irecv(&in, 1, MPI_UINT64_T, MPI_ANY_SOURCE, 1, MPI_COMM_SELF, &request);
-        MPI_Send(&out, 1, MPI_UINT64_T, 0, 1, MPI_COMM_SELF);
+/* The loops. They are functions of their own, so that an instruction counter can be switched on for
+   exactly them. */
+#define LOOP(name) static __attribute__((noinline)) void loop_##name(int count)
+
+LOOP(complete) {
+    uint64_t in;
+    MPI_Request request;
+    MPI_Status status;
+    for (int i = 0; i < count; i++) {
+        MPI_Irecv(&in, 1, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_ONE, MPI_COMM_SELF, &request);
         MPI_Wait(&request, &status);
     }
-    return bench_now() - started;
 }
 
-static double loop_receive(long iterations) {
-    static MPI_Request sends[BATCH];
-    static MPI_Status statuses[BATCH];
-    uint64_t out = 1, in;
-    double elapsed = 0;
-    while (iterations > 0) {
-        int batch = iterations < BATCH ? (int)iterations : BATCH;
-        for (int message = 0; message < batch; message++)
-            MPI_Isend(&out, 1, MPI_UINT64_T, 0, 2, MPI_COMM_SELF, &sends[message]);
-        double started = bench_now();
-        for (int message = 0; message < batch; message++)
-            MPI_Recv(&in, 1, MPI_UINT64_T, MPI_ANY_SOURCE, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-        elapsed += bench_now() - started;
-        MPI_Waitall(batch, sends, statuses);
-        iterations -= batch;
-    }
-    return elapsed;
+LOOP(receive) {
+    uint64_t in;
+    for (int i = 0; i < count; i++)
+        MPI_Recv(&in, 1, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_ONE, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
-static double loop_test(long iterations) {
+LOOP(test) {
     int flag;
     MPI_Status status;
-    post_never();
-    double started = bench_now();
-    for (long iteration = 0; iteration < iterations; iteration++)
-        MPI_Test(&never[0], &flag, &status);
-    double elapsed = bench_now() - started;
-    end_never();
-    return elapsed;
+    for (int i = 0; i < count; i++)
+        MPI_Test(&requests[0], &flag, &status);
 }
 
-static double loop_iprobe(long iterations) {
+LOOP(iprobe) {
     int flag;
     MPI_Status status;
-    double started = bench_now();
-    for (long iteration = 0; iteration < iterations; iteration++)
-        MPI_Iprobe(MPI_ANY_SOURCE, 3, MPI_COMM_SELF, &flag, &status);
-    return bench_now() - started;
+    for (int i = 0; i < count; i++)
+        MPI_Iprobe(MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_SELF, &flag, &status);
 }
 
-static double loop_testsome(long iterations) {
-    int count, indices[TESTSOME_REQUESTS];
+LOOP(testsome) {
+    int done, indices[TESTSOME_REQUESTS];
     MPI_Status statuses[TESTSOME_REQUESTS];
-    post_never();
-    double started = bench_now();
-    for (long iteration = 0; iteration < iterations; iteration++)
-        MPI_Testsome(TESTSOME_REQUESTS, never, &count, indices, statuses);
-    double elapsed = bench_now() - started;
-    end_never();
-    return elapsed;
+    for (int i = 0; i < count; i++)
+        MPI_Testsome(TESTSOME_REQUESTS, requests, &done, indices, statuses);
 }
 
 /* Nothing but events: every probe finds a message, in an order of tags that does not repeat. */
-static double loop_flood(long iterations) {
-    MPI_Request sends[FLOOD_TAGS];
-    MPI_Status statuses[FLOOD_TAGS];
-    uint64_t value = 0, taken, random = 1;
-    for (int tag = 0; tag < FLOOD_TAGS; tag++)
-        MPI_Isend(&value, 1, MPI_UINT64_T, 0, 10 + tag, MPI_COMM_SELF, &sends[tag]);
-    double started = bench_now();
-    for (long iteration = 0; iteration < iterations; iteration++) {
-        int flag, tag = 10 + (int)(bench_random(&random) % FLOOD_TAGS);
-        MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_SELF, &flag, &statuses[0]);
+LOOP(flood) {
+    uint64_t random = 1;
+    MPI_Status status;
+    for (int i = 0; i < count; i++) {
+        int flag, tag = TAG_FLOOD + (int)(bench_random(&random) % FLOOD_TAGS);
+        MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_SELF, &flag, &status);
     }
-    double elapsed = bench_now() - started;
-    for (int tag = 0; tag < FLOOD_TAGS; tag++)
-        MPI_Recv(&taken, 1, MPI_UINT64_T, 0, 10 + tag, MPI_COMM_SELF, MPI_STATUS_IGNORE);
-    MPI_Waitall(FLOOD_TAGS, sends, statuses);
-    return elapsed;
 }
 
-static const struct {
+static void nothing(int count) {
+    (void)count;
+}
+
+static const struct loop {
     const char *name;
-    double (*run)(long iterations);
+    void (*before)(int count);
+    void (*loop)(int count);
+    void (*after)(int count);
+    int batch; /* at most so many iterations between before and after */
 } loops[] = {
-    {"complete", loop_complete}, {"receive", loop_receive},   {"test", loop_test},
-    {"iprobe", loop_iprobe},     {"testsome", loop_testsome}, {"flood", loop_flood},
+    {"complete", send_batch, loop_complete, end_batch, BATCH},
+    {"receive", send_batch, loop_receive, end_batch, BATCH},
+    {"test", post_never, loop_test, end_never, BATCH},
+    {"iprobe", nothing, loop_iprobe, nothing, BATCH},
+    {"testsome", post_never, loop_testsome, end_never, BATCH},
+    {"flood", send_flood, loop_flood, end_flood, INT_MAX},
 };
 enum { LOOPS = sizeof loops / sizeof *loops };
+
+/* Seconds spent in the loop itself. */
+static double run(const struct loop *loop, long iterations) {
+    double elapsed = 0;
+    while (iterations > 0) {
+        int count = iterations < loop->batch ? (int)iterations : loop->batch;
+        loop->before(count);
+        double started = bench_now();
+        loop->loop(count);
+        elapsed += bench_now() - started;
+        loop->after(count);
+        iterations -= count;
+    }
+    return elapsed;
+}
 
 static int compare(const void *left, const void *right) {
     double a = *(const double *)left, b = *(const double *)right;
@@ -129,7 +147,7 @@ static void measure_all(void) {
     static double times[LOOPS][BATCHES];
     for (int batch = 0; batch < BATCHES; batch++)
         for (int loop = 0; loop < LOOPS; loop++)
-            times[loop][batch] = loops[loop].run(BATCH);
+            times[loop][batch] = run(&loops[loop], BATCH);
     for (int loop = 0; loop < LOOPS; loop++) {
         qsort(times[loop], BATCHES, sizeof times[loop][0], compare);
         printf("micro %s ns %.2f\n", loops[loop].name, 1e9 / BATCH * times[loop][BATCHES / 2]);
@@ -157,7 +175,7 @@ int main(int argc, char **argv) {
             loop++;
         long iterations = strtol(argv[2], NULL, 10);
         if (loop < LOOPS && iterations > 0) {
-            double elapsed = loops[loop].run(iterations);
+            double elapsed = run(&loops[loop], iterations);
             printf("micro %s per second %.0f\n", argv[1], (double)iterations / elapsed);
             print_memory();
         } else {

@@ -130,13 +130,14 @@ uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32
     /* Two addresses that fall into one slot of the table would take turns in it; a second look at
        the neighbours keeps their numbers, and only a new site goes through the linker's tables. */
     struct rf_callsites *sites = &session->sites;
-    uint32_t first = rf_callsite_slot(address, function);
+    uint64_t key = rf_callsite_key(address, function);
+    uint32_t first = rf_callsite_slot(key);
     struct rf_callsite *slot = NULL;
     for (uint32_t i = 0; i < 64 && !slot; i++) {
         struct rf_callsite *candidate = &sites->slots[(first + i) % RF_CALLSITE_SLOTS];
-        if (candidate->address == address && candidate->function == function)
+        if (candidate->key == key)
             return candidate->site;
-        if (!candidate->address)
+        if (!candidate->key)
             slot = candidate;
     }
     /* Without room the site is "elsewhere", which is never compared: a second number for one place
@@ -152,6 +153,6 @@ uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32
     else if (where->found)
         number = find_recorded(session->replayer.reader, name, &where->module, site.offset);
     if (slot)
-        *slot = (struct rf_callsite){address, function, number};
+        *slot = (struct rf_callsite){key, number};
     return number;
 }

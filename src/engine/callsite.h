@@ -15,8 +15,7 @@
 struct rf_session;
 
 struct rf_callsite {
-    uintptr_t address; /* 0: empty */
-    uint32_t function;
+    uint64_t key; /* 0: empty */
     uint32_t site;
 };
 
@@ -29,15 +28,20 @@ struct rf_callsites {
 uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32_t function,
                            const char *name);
 
-static inline uint32_t rf_callsite_slot(uintptr_t address, uint32_t function) {
-    return (uint32_t)((address ^ (uintptr_t)function << 20) * 0x9e3779b97f4a7c15u >> 52);
+/* Addresses have 47 bits. */
+RF_STEP uint64_t rf_callsite_key(uintptr_t address, uint32_t function) {
+    return address ^ (uint64_t)function << 48;
 }
 
-static inline uint32_t rf_callsite_number(struct rf_session *session,
-                                          const struct rf_callsites *sites, uintptr_t address,
-                                          uint32_t function, const char *name) {
-    const struct rf_callsite *slot = &sites->slots[rf_callsite_slot(address, function)];
-    if (__builtin_expect(slot->address == address && slot->function == function, 1))
+RF_STEP uint32_t rf_callsite_slot(uint64_t key) {
+    return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 52);
+}
+
+RF_STEP uint32_t rf_callsite_number(struct rf_session *session, const struct rf_callsites *sites,
+                                    uintptr_t address, uint32_t function, const char *name) {
+    uint64_t key = rf_callsite_key(address, function);
+    const struct rf_callsite *slot = &sites->slots[rf_callsite_slot(key)];
+    if (__builtin_expect(slot->key == key, 1))
         return slot->site;
     return rf_callsite_learn(session, address, function, name);
 }

@@ -12,10 +12,11 @@ static uint64_t check_after(uint64_t calls) {
 }
 
 void rf_session_check(struct rf_session *session, const struct rf_here *here) {
-    int32_t hash = (int32_t)(session->signature >> 32);
-    int32_t calls = (int32_t)session->calls;
+    uint64_t made = rf_session_calls(session);
+    int32_t calls = (int32_t)made;
+    int32_t hash = (int32_t)(session->signature * 0xd6e8feb86659fd93u >> 32);
     rf_session_lock(session);
-    session->next_check = check_after(session->calls);
+    rf_session_check_at(session, made, check_after(made));
     if (session->mode == RF_RECORDING) {
         if (session->recorder.on)
             rf_recorder_put(&session->recorder, rf_pack(RF_CHECK, 0, 0), hash, calls, 1);

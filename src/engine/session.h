@@ -13,51 +13,61 @@ struct rf_session {
     bool concurrent; /* several threads may call at the same time */
     int lock;        /* taken for a few instructions, and only if concurrent */
     uint64_t signature;
-    uint64_t calls;      /* signed calls so far */
-    uint64_t next_check; /* at this many calls the signature enters the stream */
+    uint64_t until_check; /* signed calls until the signature enters the stream */
+    uint64_t next_check;  /* how many there will have been by then */
     struct rf_recorder recorder;
     struct rf_replayer replayer;
     struct rf_callsites sites;
     rf_stop_function *stop;
 };
 
-extern struct rf_session rf_the_session;
+extern struct rf_session rf_the_session RF_OURS;
 
 /* Writes the signature to the stream, or compares it with the recorded one. */
 void rf_session_check(struct rf_session *session, const struct rf_here *here);
 
 /* Threads of a program that may call concurrently share one stream; each touch of it is short. */
-static inline void rf_session_lock(struct rf_session *session) {
+RF_STEP void rf_session_lock(struct rf_session *session) {
     if (__builtin_expect(session->concurrent, 0))
         while (__atomic_exchange_n(&session->lock, 1, __ATOMIC_ACQUIRE))
             __builtin_ia32_pause();
 }
-static inline void rf_session_unlock(struct rf_session *session) {
+RF_STEP void rf_session_unlock(struct rf_session *session) {
     if (__builtin_expect(session->concurrent, 0))
         __atomic_store_n(&session->lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Signed calls so far. */
+static inline uint64_t rf_session_calls(const struct rf_session *session) {
+    return session->next_check - session->until_check;
+}
+
+static inline void rf_session_check_at(struct rf_session *session, uint64_t made, uint64_t next) {
+    session->next_check = next;
+    session->until_check = next - made;
 }
 
 /* Every call whose effect is fixed by the program enters a running signature. It is stored now and
    then, so that a replay notices a send that is missing, or goes elsewhere, soon after. Sites are
    left out: a rebuilt program that makes the same calls has the same signature. */
-static inline void rf_sign(struct rf_session *session, const struct rf_here *here, int32_t peer,
-                           int32_t tag, int64_t count) {
+RF_STEP void rf_sign(struct rf_session *session, const struct rf_here *here, int32_t peer,
+                     int32_t tag, int64_t count) {
     uint64_t one = (uint64_t)here->function << 32 | (uint32_t)peer;
     uint64_t other = (uint64_t)(uint32_t)tag << 32 ^ (uint64_t)count;
     uint64_t mixed = (session->signature ^ one) * 0x9e3779b97f4a7c15u;
-    session->signature = ((mixed << 29 | mixed >> 35) ^ other) * 0xd6e8feb86659fd93u;
-    if (__builtin_expect(++session->calls >= session->next_check, 0)) {
+    session->signature = (mixed << 29 | mixed >> 35) ^ other;
+    if (__builtin_expect(--session->until_check == 0, 0)) {
         const struct rf_here copy = *here; /* else it would be kept in memory for every call */
         rf_session_check(session, &copy);
     }
 }
 
-static inline uint32_t rf_here_site(struct rf_session *session, const struct rf_here *here) {
+RF_STEP uint32_t rf_here_site(struct rf_session *session, const struct rf_here *here) {
     return rf_callsite_number(session, &session->sites, here->address, here->function, here->name);
 }
 
-static inline uint32_t rf_here_pack(struct rf_session *session, const struct rf_here *here,
-                                    enum rf_kind kind, uint32_t channel) {
+RF_STEP uint32_t rf_here_pack(struct rf_session *session, const struct rf_here *here,
+                              enum rf_kind kind, uint32_t channel) {
     return rf_pack(kind, channel, rf_here_site(session, here));
 }
 

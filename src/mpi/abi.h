@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "trace/compiler.h"
+
 #if defined(OPEN_MPI)
 #    define RF_ABI_NAME "openmpi"
 #    define RF_ABI_VERSION_TEXT "Open MPI"
@@ -25,7 +27,7 @@ struct rf_handles {
     MPI_Datatype byte;
     MPI_Errhandler errhandler_null, errors_are_fatal, errors_return;
 };
-extern struct rf_handles rf_handles;
+extern struct rf_handles rf_handles RF_OURS;
 #    undef MPI_COMM_WORLD
 #    undef MPI_COMM_SELF
 #    undef MPI_COMM_NULL

@@ -4,9 +4,18 @@
 #include <stdlib.h>
 
 _Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
+_Thread_local uintptr_t rf_fortran_caller __attribute__((tls_model("initial-exec")));
 struct rf_adapter rf_mpi;
 
 _Thread_local struct rf_scratch rf_scratches[2] __attribute__((tls_model("initial-exec")));
+
+uintptr_t rf_nested_caller(uintptr_t address) {
+    if (rf_depth & RF_BY_FORTRAN) {
+        rf_depth &= ~RF_BY_FORTRAN;
+        address = rf_fortran_caller;
+    }
+    return rf_depth != 0 && rf_address_of(address)->internal ? 0 : address;
+}
 
 void rf_scratch_grow(struct rf_scratch *scratch, int count) {
     int size = count < 256 ? 256 : count + count / 2;
@@ -32,6 +41,19 @@ void rf_record_first_failure(const struct rf_here *here, MPI_Comm comm, int32_t 
     rf_mpi.failure.place = countable ? rf_failure_place(here) : 0;
     rf_mpi.failure.entry = recorder->last;
     rf_mpi.failure.comm = comm;
+}
+
+void rf_record_post_shared(const struct rf_here *here, MPI_Request request, int source, int tag,
+                           MPI_Comm comm) {
+    rf_session_lock(&rf_the_session);
+    rf_record_post_alone(here, request, source, tag, comm);
+    rf_session_unlock(&rf_the_session);
+}
+
+void rf_record_completion_shared(MPI_Request request, const MPI_Status *status) {
+    rf_session_lock(&rf_the_session);
+    rf_record_completion_alone(request, status);
+    rf_session_unlock(&rf_the_session);
 }
 
 void rf_note_unsupported(enum rf_function function, const char *name) {
@@ -70,7 +92,7 @@ static int32_t class_of(int code) {
 const struct rf_event *rf_recorded_error(const struct rf_here *here) {
     struct rf_session *session = &rf_the_session;
     const struct rf_event *event = rf_free() ? NULL : rf_replay_peek(session);
-    if (!event || event->kind != RF_ERROR || event->second != (int32_t)session->calls ||
+    if (!event || event->kind != RF_ERROR || event->second != (int32_t)rf_session_calls(session) ||
         event->channel != rf_mpi.answered)
         return NULL;
     const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
@@ -112,6 +134,7 @@ void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Statu
     rf_session_lock(session);
     if (session->recorder.on)
         rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, rf_mpi.answered),
-                         class, (int32_t)session->calls, scratch->numbers, (uint32_t)length);
+                         class, (int32_t)rf_session_calls(session), scratch->numbers,
+                         (uint32_t)length);
     rf_session_unlock(session);
 }

@@ -5,7 +5,7 @@
        RF_WRAPPER(int, Name, (parameters)) {
            RF_ENTER(Name, (arguments));       passes through when off, or when MPI calls itself
            ... rf_reals.Name(...) ...
-           return rf_leave(&here, outer, code);
+           return rf_leave(&here, code);
        }
 
    MPI_Name and PMPI_Name are both defined: Fortran layers, C++ and Python reach the library by
@@ -20,17 +20,6 @@
 #include "mpi/real.h"
 #include "mpi/stand_ins.h"
 
-/* Where a Fortran program made the call that is on its way here; 0 for other programs. */
-extern _Thread_local uintptr_t rf_fortran_caller __attribute__((tls_model("initial-exec")));
-
-static inline uintptr_t rf_caller(const void *address) {
-    uintptr_t caller = rf_fortran_caller;
-    if (__builtin_expect(caller == 0, 1))
-        return (uintptr_t)address;
-    rf_fortran_caller = 0;
-    return caller;
-}
-
 #define RF_EXPORT __attribute__((visibility("default")))
 
 #define RF_WRAPPER(result, name, parameters)                                                       \
@@ -39,9 +28,7 @@ static inline uintptr_t rf_caller(const void *address) {
     RF_EXPORT result MPI_##name parameters
 
 #define RF_HERE(name)                                                                              \
-    const struct rf_here here = {"MPI_" #name, RF_FN_##name,                                       \
-                                 rf_caller(__builtin_return_address(0))};                          \
-    const unsigned outer = rf_depth
+    struct rf_here here = {"MPI_" #name, RF_FN_##name, (uintptr_t)__builtin_return_address(0)}
 
 #define RF_ENTER(name, arguments)                                                                  \
     RF_HERE(name);                                                                                 \
@@ -54,12 +41,18 @@ static inline uintptr_t rf_caller(const void *address) {
     if (__builtin_expect(!rf_recording(), 0)) {                                                    \
         const struct rf_here copy = here;                                                          \
         const struct rf_here *at = &copy;                                                          \
-        return rf_leave(at, outer, expression);                                                    \
+        return rf_leave(at, expression);                                                           \
     }
 
 /* How deep this thread is inside the library. A call at depth > 0 is either the library calling
-   itself or a callback of the program; the return address tells which. */
-extern _Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
+   itself or a callback of the program; the return address tells which. On its way through a Fortran
+   layer a call has RF_BY_FORTRAN set, and where the program made it is in `rf_fortran_caller`. */
+#define RF_BY_FORTRAN 0x80000000u
+extern _Thread_local unsigned rf_depth RF_OURS __attribute__((tls_model("initial-exec")));
+extern _Thread_local uintptr_t rf_fortran_caller RF_OURS __attribute__((tls_model("initial-exec")));
+
+/* For depths other than 0: where the program made this call, 0 if the library did. */
+uintptr_t rf_nested_caller(uintptr_t address);
 
 /* The last failed test or probe, to be counted up when it is repeated. */
 struct rf_failure {
@@ -69,7 +62,7 @@ struct rf_failure {
 };
 
 static inline uint64_t rf_failure_place(const struct rf_here *here) {
-    return here->address ^ (uint64_t)here->function << 48;
+    return rf_callsite_key(here->address, here->function);
 }
 
 struct rf_adapter {
@@ -77,7 +70,6 @@ struct rf_adapter {
     struct rf_channels channels;
     struct rf_pending pending;     /* record: wildcard receives without a known match */
     struct rf_stand_ins stand_ins; /* replay: handles of the program behind which is another */
-    struct rf_partners partners;   /* sends that belong to a receive */
     MPI_Status *room;              /* record: the status of a blocking call, in the mapped log */
     uint32_t *flight;              /* record: the packed word of the blocking call */
     bool flight_used;              /* replay: the call that was cut off has been made */
@@ -88,7 +80,7 @@ struct rf_adapter {
     unsigned answers;              /* replay: failures answered without asking the library */
     bool noted[RF_FUNCTIONS];      /* record: functions already noted as not recorded */
 };
-extern struct rf_adapter rf_mpi;
+extern struct rf_adapter rf_mpi RF_OURS;
 
 /* Room for copies of the program's arrays; grown when a call brings more requests than any before.
    Each thread has its own, and one more for calls made from a callback inside a call. */
@@ -108,15 +100,18 @@ static inline struct rf_scratch *rf_scratch(int count) {
     return scratch;
 }
 
-static inline bool rf_recording(void) {
+RF_STEP bool rf_recording(void) {
     return rf_the_session.mode == RF_RECORDING;
 }
 
-static inline bool rf_enter(const struct rf_here *here) {
+RF_STEP bool rf_enter(struct rf_here *here) {
     if (__builtin_expect(rf_the_session.mode == RF_OFF, 0))
         return false;
-    if (__builtin_expect(rf_depth != 0, 0) && rf_address_of(here->address)->internal)
-        return false;
+    if (__builtin_expect(rf_depth != 0, 0)) {
+        here->address = rf_nested_caller(here->address);
+        if (!here->address)
+            return false;
+    }
     rf_depth++;
     rf_mpi.answered = false;
     return true;
@@ -125,23 +120,23 @@ static inline bool rf_enter(const struct rf_here *here) {
 /* Compares an error, or its absence, with the recording; or records it. */
 void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses);
 
-static inline int rf_leave(const struct rf_here *here, unsigned outer, int code) {
+RF_STEP int rf_leave(const struct rf_here *here, int code) {
     if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0)) {
         const struct rf_here copy = *here;
         rf_outcome(&copy, code, 0, NULL);
     }
-    rf_depth = outer;
+    rf_depth--;
     return code;
 }
 
 /* The same for calls that report on several requests. */
-static inline int rf_leave_all(const struct rf_here *here, unsigned outer, int code, int count,
+static inline int rf_leave_all(const struct rf_here *here, int code, int count,
                                const MPI_Status *statuses) {
     if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0)) {
         const struct rf_here copy = *here;
         rf_outcome(&copy, code, count, statuses);
     }
-    rf_depth = outer;
+    rf_depth--;
     return code;
 }
 
@@ -164,8 +159,8 @@ static inline void rf_take(void) {
 const struct rf_event *rf_recorded_error(const struct rf_here *here);
 
 /* Record: appends an event that may repeat. */
-static inline void rf_record(const struct rf_here *here, enum rf_kind kind, uint32_t channel,
-                             int32_t first, int32_t second) {
+RF_STEP void rf_record(const struct rf_here *here, enum rf_kind kind, uint32_t channel,
+                       int32_t first, int32_t second) {
     struct rf_session *session = &rf_the_session;
     rf_mpi.answered = true;
     rf_session_lock(session);
@@ -180,47 +175,65 @@ static inline void rf_record(const struct rf_here *here, enum rf_kind kind, uint
 void rf_record_first_failure(const struct rf_here *here, MPI_Comm comm, int32_t count);
 
 /* `comm` matters for probes only; a test passes RF_NO_COMM, and nothing is compared. */
-static inline void rf_record_failure(const struct rf_here *here, MPI_Comm comm, int32_t count) {
+RF_STEP void rf_record_failure(const struct rf_here *here, MPI_Comm comm, int32_t count) {
     struct rf_failure *last = &rf_mpi.failure;
-    if (__builtin_expect(
-            last->entry == rf_the_session.recorder.last && last->place == rf_failure_place(here) &&
-                (comm == RF_NO_COMM || last->comm == comm) && last->entry->first == count,
-            1)) {
-        if (__builtin_expect(++last->entry->run == UINT32_MAX, 0))
-            rf_the_session.recorder.last = NULL;
+    struct rf_entry *entry = rf_the_session.recorder.last;
+    if (__builtin_expect(last->entry == entry && last->place == rf_failure_place(here) &&
+                             (comm == RF_NO_COMM || last->comm == comm) &&
+                             /* a function that always asks for as many needs no comparison */
+                             (__builtin_constant_p(count) || entry->first == count),
+                         1)) {
+        if (__builtin_expect((int32_t)++entry->run < 0, 0))
+            rf_the_session.recorder.last = NULL; /* count in a new entry */
         return;
     }
     const struct rf_here copy = *here;
     rf_record_first_failure(&copy, comm, count);
 }
 
-/* Record: a wildcard receive was posted. */
-static inline void rf_record_post(const struct rf_here *here, MPI_Request request, int source,
+/* Record: a wildcard receive was posted. The form for programs whose threads call one at a time,
+   and the one for the others. */
+RF_STEP void rf_record_post_alone(const struct rf_here *here, MPI_Request request, int source,
                                   int tag, MPI_Comm comm) {
     struct rf_session *session = &rf_the_session;
-    rf_session_lock(session);
-    if (__builtin_expect(session->recorder.on, 1)) {
-        uint32_t channel = rf_channel_of(&rf_mpi.channels, comm);
-        uint32_t place = rf_pending_add(&rf_mpi.pending, request, channel, source, tag, false);
-        if (place != RF_NOWHERE)
-            rf_pending_post(&rf_mpi.pending, &session->recorder, place,
-                            rf_here_site(session, here));
+    if (__builtin_expect(!session->recorder.on, 0))
+        return;
+    struct rf_pending_receive *receive =
+        rf_pending_add(&rf_mpi.pending, request, source, tag, false);
+    if (receive)
+        rf_pending_post(
+            &rf_mpi.pending, &session->recorder, receive,
+            rf_here_pack(session, here, RF_POST, rf_channel_of(&rf_mpi.channels, comm)));
+}
+void rf_record_post_shared(const struct rf_here *here, MPI_Request request, int source, int tag,
+                           MPI_Comm comm);
+
+RF_STEP void rf_record_post(const struct rf_here *here, MPI_Request request, int source, int tag,
+                            MPI_Comm comm) {
+    if (__builtin_expect(!rf_the_session.concurrent, 1)) {
+        rf_record_post_alone(here, request, source, tag, comm);
+    } else {
+        const struct rf_here copy = *here;
+        rf_record_post_shared(&copy, request, source, tag, comm);
     }
-    rf_session_unlock(session);
 }
 
 /* Record: the library reported this request complete. */
-static inline void rf_record_completion(MPI_Request request, const MPI_Status *status) {
-    struct rf_session *session = &rf_the_session;
-    struct rf_pending *pending = &rf_mpi.pending;
-    rf_session_lock(session);
-    uint32_t slot = rf_handle_slot_of(&pending->map, rf_request_key(request));
-    if (slot != RF_NOWHERE) {
-        uint32_t place = pending->map.slots[slot].value;
-        rf_pending_learn(pending, session, &pending->receives[place], status, rf_mpi.cancels);
-        rf_pending_settle(pending, session, slot, place, status);
-    }
-    rf_session_unlock(session);
+RF_STEP void rf_record_completion_alone(MPI_Request request, const MPI_Status *status) {
+    struct rf_pending_receive **place = rf_pending_place(&rf_mpi.pending, request);
+    struct rf_pending_receive *receive = *place;
+    if (!receive)
+        return;
+    rf_pending_learn(&rf_the_session, receive, status, rf_mpi.cancels);
+    rf_pending_settle(&rf_mpi.pending, &rf_the_session, receive, place, status);
+}
+void rf_record_completion_shared(MPI_Request request, const MPI_Status *status);
+
+RF_STEP void rf_record_completion(MPI_Request request, const MPI_Status *status) {
+    if (__builtin_expect(!rf_the_session.concurrent, 1))
+        rf_record_completion_alone(request, status);
+    else
+        rf_record_completion_shared(request, status);
     rf_partner_settle(request);
 }
 
@@ -228,10 +241,9 @@ static inline void rf_record_completion(MPI_Request request, const MPI_Status *s
 static inline void rf_record_match(MPI_Request request, const MPI_Status *status) {
     struct rf_session *session = &rf_the_session;
     rf_session_lock(session);
-    uint32_t place = rf_handle_find(&rf_mpi.pending.map, rf_request_key(request));
-    if (place != RF_NOWHERE)
-        rf_pending_learn(&rf_mpi.pending, session, &rf_mpi.pending.receives[place], status,
-                         rf_mpi.cancels);
+    struct rf_pending_receive *receive = *rf_pending_place(&rf_mpi.pending, request);
+    if (receive)
+        rf_pending_learn(session, receive, status, rf_mpi.cancels);
     rf_session_unlock(session);
 }
 

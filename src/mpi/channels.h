@@ -18,7 +18,7 @@ void rf_channels_open(struct rf_channels *channels);
 uint32_t rf_channel_learn(struct rf_channels *channels, uint64_t key);
 void rf_channel_forget(struct rf_channels *channels, MPI_Comm comm);
 
-static inline uint32_t rf_channel_of(struct rf_channels *channels, MPI_Comm comm) {
+RF_STEP uint32_t rf_channel_of(struct rf_channels *channels, MPI_Comm comm) {
     uint64_t key = rf_comm_key(comm);
     if (__builtin_expect(key == channels->last_key, 1))
         return channels->last;

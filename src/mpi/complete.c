@@ -13,12 +13,11 @@ struct watch {
     MPI_Status *statuses;        /* where the library writes */
 };
 
-static inline struct watch watch_all(int count, const MPI_Request *requests, MPI_Status *statuses) {
+RF_STEP struct watch watch_all(int count, const MPI_Request *requests, MPI_Status *statuses) {
     struct watch watch = {rf_pending_any(&rf_mpi.pending) && count > 0, requests, statuses};
     if (watch.on) {
         struct rf_scratch *scratch = rf_scratch(count);
-        for (int i = 0; i < count; i++)
-            scratch->requests[i] = requests[i];
+        memcpy(scratch->requests, requests, (size_t)count * sizeof *requests);
         watch.requests = scratch->requests;
         if (statuses == MPI_STATUSES_IGNORE)
             watch.statuses = scratch->statuses;
@@ -70,7 +69,17 @@ RF_WRAPPER(int, Wait, (MPI_Request * request, MPI_Status *status)) {
     int code = rf_reals.Wait(request, status);
     if (watching)
         rf_record_completion(before, status);
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
+}
+
+/* Kept apart from the failed test, which programs make by the million. */
+static __attribute__((noinline)) void test_done(const struct rf_here *here, int flag,
+                                                MPI_Request before, const MPI_Status *status) {
+    if (!flag)
+        return; /* an error */
+    rf_record(here, RF_DONE, 0, 1, 0);
+    if (rf_pending_any(&rf_mpi.pending))
+        rf_record_completion(before, status);
 }
 
 RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
@@ -86,13 +95,12 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
         code = rf_reals.Test(request, flag, status);
     if (__builtin_expect(code == MPI_SUCCESS && !*flag, 1)) {
         rf_record_failure(&here, RF_NO_COMM, 1);
-        rf_depth = outer;
+        rf_depth--;
         return MPI_SUCCESS;
     }
-    record_flag(&here, code, *flag, 1);
-    if (*flag && rf_pending_any(&rf_mpi.pending))
-        rf_record_completion(before, status);
-    return rf_leave(&here, outer, code);
+    const struct rf_here copy = here;
+    test_done(&copy, *flag, before, status);
+    return rf_leave(&here, code);
 }
 
 RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)) {
@@ -104,7 +112,7 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
     /* The program sees the match now; a crash before the request is completed must not lose it. */
     if (*flag && rf_pending_any(&rf_mpi.pending) && !rf_the_session.concurrent)
         rf_pending_sweep();
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
 }
 
 /* ---- all requests ---- */
@@ -117,7 +125,7 @@ RF_WRAPPER(int, Waitall,
     struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
     int code = rf_reals.Waitall(count, array_of_requests, watch.statuses);
     complete_all(&watch, code, count, array_of_requests);
-    return rf_leave_all(&here, outer, code, count,
+    return rf_leave_all(&here, code, count,
                         watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
 }
 
@@ -137,7 +145,7 @@ RF_WRAPPER(int, Testall,
     record_flag(&here, code, code != MPI_SUCCESS || *flag, count);
     if (code != MPI_SUCCESS || *flag)
         complete_all(&watch, code, count, array_of_requests);
-    return rf_leave_all(&here, outer, code, count,
+    return rf_leave_all(&here, code, count,
                         watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
 }
 
@@ -166,7 +174,7 @@ RF_WRAPPER(int, Waitany,
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
     if (watch.on && is_index(*index, count))
         rf_record_completion(watch.requests[*index], status);
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
 }
 
 RF_WRAPPER(int, Testany,
@@ -186,34 +194,42 @@ RF_WRAPPER(int, Testany,
         rf_record_failure(&here, RF_NO_COMM, count);
     if (watch.on && *flag && is_index(*index, count))
         rf_record_completion(watch.requests[*index], status);
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
 }
 
 /* ---- some requests ---- */
 
-static inline int record_some(const struct rf_here *here, rf_some_function *real, int count,
-                              MPI_Request *requests, int *done, int *indices,
-                              MPI_Status *statuses) {
+/* Kept apart from the call that finds nothing done. */
+static __attribute__((noinline)) void some_done(const struct rf_here *here, int code,
+                                                const struct watch *watch, int count, int done,
+                                                const int *indices) {
     struct rf_session *session = &rf_the_session;
+    if (done == MPI_UNDEFINED && code == MPI_SUCCESS)
+        rf_record(here, RF_INDEX, 0, RF_UNDEFINED, count);
+    if (done <= 0 || done > count)
+        return;
+    rf_mpi.answered = true;
+    rf_session_lock(session);
+    if (session->recorder.on)
+        rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_SET, 0), count, 0,
+                         indices, (uint32_t)done);
+    rf_session_unlock(session);
+    for (int i = 0; watch->on && i < done; i++)
+        rf_record_match(watch->requests[indices[i]], &watch->statuses[i]);
+    for (int i = 0; watch->on && i < done; i++)
+        rf_record_completion(watch->requests[indices[i]], &watch->statuses[i]);
+}
+
+RF_STEP int record_some(const struct rf_here *here, rf_some_function *real, int count,
+                        MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
     struct watch watch = watch_all(count, requests, statuses);
     int code = real(count, requests, done, indices, watch.statuses);
-    if (__builtin_expect(*done == 0, 1)) {
-        if (code == MPI_SUCCESS)
-            rf_record_failure(here, RF_NO_COMM, count);
-    } else if (*done == MPI_UNDEFINED) {
-        if (code == MPI_SUCCESS)
-            rf_record(here, RF_INDEX, 0, RF_UNDEFINED, count);
-    } else if (*done > 0 && *done <= count) {
-        rf_mpi.answered = true;
-        rf_session_lock(session);
-        if (session->recorder.on)
-            rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_SET, 0), count, 0,
-                             indices, (uint32_t)*done);
-        rf_session_unlock(session);
-        for (int i = 0; watch.on && i < *done; i++)
-            rf_record_match(watch.requests[indices[i]], &watch.statuses[i]);
-        for (int i = 0; watch.on && i < *done; i++)
-            rf_record_completion(watch.requests[indices[i]], &watch.statuses[i]);
+    if (__builtin_expect(code == MPI_SUCCESS && *done == 0, 1)) {
+        rf_record_failure(here, RF_NO_COMM, count);
+    } else {
+        const struct rf_here copy_here = *here;
+        const struct watch copy = watch;
+        some_done(&copy_here, code, &copy, count, *done, indices);
     }
     return code;
 }
@@ -226,7 +242,7 @@ RF_WRAPPER(int, Waitsome,
                              array_of_indices, array_of_statuses));
     int code = record_some(&here, rf_reals.Waitsome, incount, array_of_requests, outcount,
                            array_of_indices, array_of_statuses);
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
 }
 
 RF_WRAPPER(int, Testsome,
@@ -237,5 +253,5 @@ RF_WRAPPER(int, Testsome,
                              array_of_indices, array_of_statuses));
     int code = record_some(&here, rf_reals.Testsome, incount, array_of_requests, outcount,
                            array_of_indices, array_of_statuses);
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
 }

@@ -11,8 +11,6 @@
 
 #include "mpi/adapter.h"
 
-_Thread_local uintptr_t rf_fortran_caller __attribute__((tls_model("initial-exec")));
-
 #ifdef __x86_64__
 
 /* The functions that make events, as gfortran spells them: mpif.h and `use mpi`, then `use mpi_f08`
@@ -76,6 +74,8 @@ __asm__(".text\n"
                 "    movq (%rsp), %rax\n"                                                          \
                 "    movq rf_fortran_caller@gottpoff(%rip), %r11\n"                                \
                 "    movq %rax, %fs:(%r11)\n"                                                      \
+                "    movq rf_depth@gottpoff(%rip), %r11\n"                                         \
+                "    orl $0x80000000, %fs:(%r11)\n"                                                \
                 "    movq .Lnumber_" #symbol "(%rip), %rax\n"                                      \
                 "    leaq rf_fortran_entries(%rip), %r11\n"                                        \
                 "    movq (%r11,%rax,8), %r11\n"                                                   \

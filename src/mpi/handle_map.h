@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/compiler.h"
+
 #define RF_NOWHERE UINT32_MAX
 
 struct rf_handle_slot {
@@ -22,9 +24,14 @@ struct rf_handle_map {
 
 bool rf_handle_map_grow(struct rf_handle_map *map);
 
-static inline uint32_t rf_handle_home(const struct rf_handle_map *map, uint64_t key) {
-    return (uint32_t)(key * 0x9e3779b97f4a7c15u >> map->shift);
+RF_STEP uint64_t rf_handle_hash(uint64_t key) {
+    return key * 0x9e3779b97f4a7c15u;
 }
+
+static inline uint32_t rf_handle_home(const struct rf_handle_map *map, uint64_t key) {
+    return (uint32_t)(rf_handle_hash(key) >> map->shift);
+}
+
 /* The slot of a key, RF_NOWHERE if it is not in the map. */
 static inline uint32_t rf_handle_slot_of(const struct rf_handle_map *map, uint64_t key) {
     if (!map->used)

@@ -9,15 +9,15 @@ RF_WRAPPER(int, Cancel, (MPI_Request * request)) {
     rf_note_unsupported(RF_FN_Cancel, here.name);
     rf_mpi.cancels = true;
     MPI_Request inner = rf_recording() ? *request : rf_stand_in_inner(*request);
-    return rf_leave(&here, outer, rf_reals.Cancel(&inner));
+    return rf_leave(&here, rf_reals.Cancel(&inner));
 }
 
 RF_WRAPPER(int, Request_free, (MPI_Request * request)) {
     RF_ENTER(Request_free, (request));
     if (rf_recording()) {
-        uint32_t place = rf_handle_find(&rf_mpi.pending.map, rf_request_key(*request));
+        const struct rf_pending_receive *receive = rf_pending_find(&rf_mpi.pending, *request);
         /* Nobody will ever be told what a freed receive takes. */
-        if (place != RF_NOWHERE && rf_mpi.pending.receives[place].active)
+        if (receive && receive->state != RF_INACTIVE)
             rf_note_unsupported(RF_FN_Request_free, here.name);
         rf_pending_forget(*request);
     } else {
@@ -28,21 +28,21 @@ RF_WRAPPER(int, Request_free, (MPI_Request * request)) {
             rf_stand_in_forget(stand_in);
         }
     }
-    return rf_leave(&here, outer, rf_reals.Request_free(request));
+    return rf_leave(&here, rf_reals.Request_free(request));
 }
 
 RF_WRAPPER(int, Comm_free, (MPI_Comm * comm)) {
     RF_ENTER(Comm_free, (comm));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 0);
     rf_channel_forget(&rf_mpi.channels, *comm);
-    return rf_leave(&here, outer, rf_reals.Comm_free(comm));
+    return rf_leave(&here, rf_reals.Comm_free(comm));
 }
 
 RF_WRAPPER(int, Comm_disconnect, (MPI_Comm * comm)) {
     RF_ENTER(Comm_disconnect, (comm));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 0);
     rf_channel_forget(&rf_mpi.channels, *comm);
-    return rf_leave(&here, outer, rf_reals.Comm_disconnect(comm));
+    return rf_leave(&here, rf_reals.Comm_disconnect(comm));
 }
 
 /* With this key the library may deliver the messages of one sender in any order, and naming the
@@ -61,14 +61,14 @@ RF_WRAPPER(int, Comm_set_info, (MPI_Comm comm, MPI_Info info)) {
     RF_ENTER(Comm_set_info, (comm, info));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 0);
     watch_overtaking(info, RF_FN_Comm_set_info);
-    return rf_leave(&here, outer, rf_reals.Comm_set_info(comm, info));
+    return rf_leave(&here, rf_reals.Comm_set_info(comm, info));
 }
 
 RF_WRAPPER(int, Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm)) {
     RF_ENTER(Comm_dup_with_info, (comm, info, newcomm));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 0);
     watch_overtaking(info, RF_FN_Comm_dup_with_info);
-    return rf_leave(&here, outer, rf_reals.Comm_dup_with_info(comm, info, newcomm));
+    return rf_leave(&here, rf_reals.Comm_dup_with_info(comm, info, newcomm));
 }
 
 /* Spawned worlds have ranks of their own and are not recorded. */
@@ -77,9 +77,8 @@ RF_WRAPPER(int, Comm_spawn,
             MPI_Comm *intercomm, int array_of_errcodes[])) {
     RF_ENTER(Comm_spawn, (command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes));
     rf_note_unsupported(RF_FN_Comm_spawn, here.name);
-    return rf_leave(&here, outer,
-                    rf_reals.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm,
-                                        array_of_errcodes));
+    return rf_leave(&here, rf_reals.Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm,
+                                               array_of_errcodes));
 }
 
 RF_WRAPPER(int, Comm_spawn_multiple,
@@ -89,8 +88,7 @@ RF_WRAPPER(int, Comm_spawn_multiple,
     RF_ENTER(Comm_spawn_multiple, (count, array_of_commands, array_of_argv, array_of_maxprocs,
                                    array_of_info, root, comm, intercomm, array_of_errcodes));
     rf_note_unsupported(RF_FN_Comm_spawn_multiple, here.name);
-    return rf_leave(&here, outer,
-                    rf_reals.Comm_spawn_multiple(count, array_of_commands, array_of_argv,
-                                                 array_of_maxprocs, array_of_info, root, comm,
-                                                 intercomm, array_of_errcodes));
+    return rf_leave(&here, rf_reals.Comm_spawn_multiple(count, array_of_commands, array_of_argv,
+                                                        array_of_maxprocs, array_of_info, root,
+                                                        comm, intercomm, array_of_errcodes));
 }

@@ -5,8 +5,10 @@
 
 #    include <stdlib.h>
 
+struct rf_partners rf_partners;
+
 static struct rf_partner *find(MPI_Request receive) {
-    struct rf_partners *partners = &rf_mpi.partners;
+    struct rf_partners *partners = &rf_partners;
     for (int i = 0; i < partners->count; i++)
         if (partners->entries[i].receive == receive)
             return &partners->entries[i];
@@ -15,7 +17,7 @@ static struct rf_partner *find(MPI_Request receive) {
 
 static void drop(struct rf_partner *partner) {
     free(partner->copy);
-    *partner = rf_mpi.partners.entries[--rf_mpi.partners.count];
+    *partner = rf_partners.entries[--rf_partners.count];
 }
 
 int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
@@ -25,7 +27,7 @@ int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
         free(copy);
         return code;
     }
-    struct rf_partners *partners = &rf_mpi.partners;
+    struct rf_partners *partners = &rf_partners;
     if (partners->count == partners->size) {
         int size = partners->size ? partners->size * 2 : 16;
         struct rf_partner *entries =
@@ -39,8 +41,8 @@ int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
     return MPI_SUCCESS;
 }
 
-bool rf_partner_done(MPI_Request receive) {
-    struct rf_partner *partner = rf_mpi.partners.count ? find(receive) : NULL;
+bool rf_partner_ask(MPI_Request receive) {
+    struct rf_partner *partner = find(receive);
     if (!partner)
         return true;
     int done = 0;
@@ -50,8 +52,8 @@ bool rf_partner_done(MPI_Request receive) {
     return done;
 }
 
-void rf_partner_settle(MPI_Request receive) {
-    struct rf_partner *partner = rf_mpi.partners.count ? find(receive) : NULL;
+void rf_partner_wait(MPI_Request receive) {
+    struct rf_partner *partner = find(receive);
     if (!partner)
         return;
     rf_reals.Wait(&partner->send, MPI_STATUS_IGNORE);
@@ -98,16 +100,14 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
                                          recvcount, recvtype, source, recvtag, comm, request));    \
             rf_sign(&rf_the_session, &here, dest, sendtag, sendcount);                             \
             if (rf_is_wild(source, recvtag))                                                       \
-                return rf_leave(&here, outer,                                                      \
-                                post_both(&here,                                                   \
-                                          &(struct rf_receive){recvbuf, recvcount, recvtype,       \
-                                                               source, recvtag, comm},             \
-                                          sendbuf, sendcount, sendtype, dest, sendtag, NULL,       \
-                                          request));                                               \
-            return rf_leave(&here, outer,                                                          \
-                            rf_reals.Isendrecv##suffix(sendbuf, sendcount, sendtype, dest,         \
-                                                       sendtag, recvbuf, recvcount, recvtype,      \
-                                                       source, recvtag, comm, request));           \
+                return rf_leave(                                                                   \
+                    &here, post_both(&here,                                                        \
+                                     &(struct rf_receive){recvbuf, recvcount, recvtype, source,    \
+                                                          recvtag, comm},                          \
+                                     sendbuf, sendcount, sendtype, dest, sendtag, NULL, request)); \
+            return rf_leave(&here, rf_reals.Isendrecv##suffix(                                     \
+                                       sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,       \
+                                       recvcount, recvtype, source, recvtag, comm, request));      \
         }                                                                                          \
                                                                                                    \
         RF_WRAPPER(int, Isendrecv_replace##suffix,                                                 \
@@ -117,15 +117,13 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
                      (buf, count, datatype, dest, sendtag, source, recvtag, comm, request));       \
             rf_sign(&rf_the_session, &here, dest, sendtag, count);                                 \
             if (rf_is_wild(source, recvtag))                                                       \
-                return rf_leave(&here, outer,                                                      \
-                                post_replacing(&here,                                              \
-                                               &(struct rf_receive){buf, count, datatype, source,  \
-                                                                    recvtag, comm},                \
-                                               dest, sendtag, request));                           \
-            return rf_leave(&here, outer,                                                          \
-                            rf_reals.Isendrecv_replace##suffix(buf, count, datatype, dest,         \
-                                                               sendtag, source, recvtag, comm,     \
-                                                               request));                          \
+                return rf_leave(&here, post_replacing(&here,                                       \
+                                                      &(struct rf_receive){buf, count, datatype,   \
+                                                                           source, recvtag, comm}, \
+                                                      dest, sendtag, request));                    \
+            return rf_leave(&here, rf_reals.Isendrecv_replace##suffix(buf, count, datatype, dest,  \
+                                                                      sendtag, source, recvtag,    \
+                                                                      comm, request));             \
         }
 
 RF_DEFINE_ISENDRECV(, int)

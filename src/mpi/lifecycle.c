@@ -123,7 +123,7 @@ static void open_session(const struct rf_here *here) {
     owner = getpid();
     session->stop = stop_job;
     session->concurrent = node.thread_level == 3;
-    session->next_check = 1;
+    rf_session_check_at(session, 0, 1);
     rf_channels_open(&rf_mpi.channels);
     pthread_atfork(NULL, NULL, forget_in_child);
     on_exit(end_at_exit, NULL);
@@ -140,9 +140,9 @@ RF_WRAPPER(int, Init, (int *argc, char ***argv)) {
     const struct rf_real *real = rf_real();
     rf_depth++;
     int code = real->Init(argc, argv);
-    if (code == MPI_SUCCESS && outer == 0)
+    if (code == MPI_SUCCESS && rf_depth == 1)
         open_session(&here);
-    rf_depth = outer;
+    rf_depth--;
     return code;
 }
 
@@ -152,16 +152,17 @@ RF_WRAPPER(int, Init_thread, (int *argc, char ***argv, int required, int *provid
     const struct rf_real *real = rf_real();
     rf_depth++;
     int code = real->Init_thread(argc, argv, required, provided);
-    if (code == MPI_SUCCESS && outer == 0)
+    if (code == MPI_SUCCESS && rf_depth == 1)
         open_session(&here);
-    rf_depth = outer;
+    rf_depth--;
     return code;
 }
 
 RF_WRAPPER(int, Finalize, (void)) {
     RF_ENTER(Finalize, ());
     struct rf_session *session = &rf_the_session;
-    session->next_check = 0; /* the last word: the signature of the whole run */
+    uint64_t made = rf_session_calls(session);
+    rf_session_check_at(session, made, made + 1); /* the last word: the whole run's signature */
     rf_sign(session, &here, RF_NO_PEER, RF_NO_PEER, 0);
     bool replaying = session->mode == RF_REPLAYING;
     if (replaying) {
@@ -177,7 +178,7 @@ RF_WRAPPER(int, Finalize, (void)) {
     int code = rf_reals.Finalize();
     if (replaying)
         session->replayer.progress->state = RF_STATE_FINISHED;
-    rf_depth = outer;
+    rf_depth--;
     return code;
 }
 
@@ -193,7 +194,7 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     }
     session->mode = RF_OFF;
     int code = rf_reals.Abort(comm, errorcode);
-    rf_depth = outer;
+    rf_depth--;
     return code;
 }
 
@@ -203,7 +204,7 @@ RF_WRAPPER(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Ses
     RF_ENTER(Session_init, (info, errhandler, session));
     rf_note_unsupported(RF_FN_Session_init, here.name);
     int code = rf_reals.Session_init(info, errhandler, session);
-    rf_depth = outer;
+    rf_depth--;
     return code;
 }
 #endif

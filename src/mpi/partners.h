@@ -23,10 +23,19 @@ struct rf_partners {
 /* Takes charge of a send. Returns when it is known, or complete already. */
 int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy);
 #ifdef RF_ABI_LARGE_COUNTS
+extern struct rf_partners rf_partners RF_OURS;
+bool rf_partner_ask(MPI_Request receive);
+void rf_partner_wait(MPI_Request receive);
+
 /* True if the request has no partner any more. */
-bool rf_partner_done(MPI_Request receive);
+RF_STEP bool rf_partner_done(MPI_Request receive) {
+    return __builtin_expect(rf_partners.count == 0, 1) || rf_partner_ask(receive);
+}
 /* The receive is complete: waits for the send. */
-void rf_partner_settle(MPI_Request receive);
+RF_STEP void rf_partner_settle(MPI_Request receive) {
+    if (__builtin_expect(rf_partners.count != 0, 0))
+        rf_partner_wait(receive);
+}
 #else
 /* A library without the call: no request ever has a partner. */
 static inline bool rf_partner_done(MPI_Request receive) {

@@ -6,20 +6,37 @@
 
 void rf_pending_open(struct rf_pending *pending) {
     memset(pending, 0, sizeof *pending);
-    pending->unused = pending->oldest = pending->newest = RF_NOWHERE;
+    pending->ring.older = pending->ring.newer = &pending->ring;
 }
 
+/* Receives never move: they are linked with each other. */
 bool rf_pending_grow(struct rf_pending *pending) {
-    uint32_t size = pending->size ? pending->size * 2 : 512;
-    struct rf_pending_receive *receives =
-        realloc(pending->receives, size * sizeof *pending->receives);
-    if (!receives)
+    uint32_t more = pending->size ? pending->size : 512;
+    uint32_t size = pending->size + more;
+    struct rf_pending_receive **buckets = calloc(size, sizeof(*buckets));
+    struct rf_pending_receive *receives = calloc(more, sizeof *receives);
+    if (!buckets || !receives) {
+        free(buckets);
+        free(receives);
         return false;
-    pending->receives = receives;
-    for (uint32_t i = size; i-- > pending->size;) {
-        receives[i].newer = pending->unused;
-        pending->unused = i;
     }
+    uint32_t shift = 64 - (uint32_t)__builtin_ctz(size);
+    for (uint32_t i = 0; i < pending->size; i++) {
+        struct rf_pending_receive *next;
+        for (struct rf_pending_receive *receive = pending->buckets[i]; receive; receive = next) {
+            next = receive->next;
+            struct rf_pending_receive **bucket = &buckets[rf_handle_hash(receive->key) >> shift];
+            receive->next = *bucket;
+            *bucket = receive;
+        }
+    }
+    for (uint32_t i = more; i-- > 0;) {
+        receives[i].next = pending->unused;
+        pending->unused = &receives[i];
+    }
+    free(pending->buckets);
+    pending->buckets = buckets;
+    pending->shift = shift;
     pending->size = size;
     return true;
 }
@@ -30,24 +47,20 @@ bool rf_status_cancelled(const MPI_Status *status) {
     return cancelled;
 }
 
-static void ask(struct rf_pending *pending, struct rf_pending_receive *receive) {
+static void ask(struct rf_pending_receive *receive) {
     MPI_Status status;
+    MPI_Request request;
+    memcpy(&request, &receive->key, sizeof request);
     status.MPI_SOURCE = RF_UNKNOWN; /* in case the library says yes without saying what */
-    if (!rf_look(receive->handle, &status))
-        return;
-    rf_pending_known(pending, receive);
-    if (status.MPI_SOURCE >= 0 && rf_the_session.recorder.on &&
-        !(rf_mpi.cancels && rf_status_cancelled(&status)))
-        rf_recorder_match(&rf_the_session.recorder, &receive->post, receive->late,
-                          status.MPI_SOURCE, status.MPI_TAG);
+    if (rf_look(request, &status))
+        rf_pending_learn(&rf_the_session, receive, &status, rf_mpi.cancels);
 }
 
 void rf_pending_sweep(void) {
-    struct rf_pending *pending = &rf_mpi.pending;
-    uint32_t next;
-    for (uint32_t place = pending->oldest; place != RF_NOWHERE; place = next) {
-        next = pending->receives[place].newer;
-        ask(pending, &pending->receives[place]);
+    struct rf_link *next, *end = &rf_mpi.pending.ring;
+    for (struct rf_link *link = end->newer; link != end; link = next) {
+        next = link->newer;
+        ask((struct rf_pending_receive *)link);
     }
 }
 
@@ -56,29 +69,28 @@ void rf_pending_sweep(void) {
    now, replay must know which. */
 void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
                           const MPI_Status *status) {
-    uint32_t next;
-    for (uint32_t place = pending->oldest;
-         place != RF_NOWHERE && pending->receives[place].post.ordinal < receive->post.ordinal;
-         place = next) {
-        struct rf_pending_receive *older = &pending->receives[place];
-        next = older->newer;
-        if (older->channel == receive->channel &&
+    struct rf_link *next, *end = &pending->ring;
+    for (struct rf_link *link = end->newer; link != end; link = next) {
+        struct rf_pending_receive *older = (struct rf_pending_receive *)link;
+        next = link->newer;
+        if (older->post.ordinal > receive->post.ordinal)
+            return;
+        if (rf_packed_channel(older->post.what) == rf_packed_channel(receive->post.what) &&
             (older->tag == MPI_ANY_TAG || older->tag == status->MPI_TAG) &&
             (older->source == MPI_ANY_SOURCE || older->source == status->MPI_SOURCE))
-            ask(pending, older);
+            ask(older);
     }
 }
 
 void rf_pending_forget(MPI_Request request) {
     struct rf_session *session = &rf_the_session;
-    rf_session_lock(session);
     struct rf_pending *pending = &rf_mpi.pending;
-    uint32_t slot = rf_handle_slot_of(&pending->map, rf_request_key(request));
-    if (slot != RF_NOWHERE) {
-        uint32_t place = pending->map.slots[slot].value;
-        if (pending->receives[place].unknown)
-            rf_pending_known(pending, &pending->receives[place]);
-        rf_pending_remove(pending, slot, place);
+    rf_session_lock(session);
+    if (rf_pending_find(pending, request)) {
+        struct rf_pending_receive **place = rf_pending_place(pending, request);
+        if ((*place)->state == RF_UNMATCHED)
+            rf_pending_known(*place);
+        rf_pending_remove(pending, *place, place);
     }
     rf_session_unlock(session);
 }

@@ -1,6 +1,6 @@
 /* Recording: the wildcard receives whose match is not known yet, in the order of their posts, and
    the persistent ones that may be started again. Posting and completing are on the path of a call:
-   they allocate only when the tables double. */
+   they allocate only when the table doubles. */
 #ifndef RF_MPI_PENDING_H
 #define RF_MPI_PENDING_H
 
@@ -8,124 +8,136 @@
 #include "mpi/channels.h"
 #include "mpi/handle_map.h"
 
+struct rf_link {
+    struct rf_link *older, *newer;
+};
+
+enum rf_pending_state {
+    RF_INACTIVE,  /* persistent, and not started */
+    RF_UNMATCHED, /* linked; it has no match that we know of */
+    RF_MATCHED,   /* its match is written down, or will never be known */
+};
+
 struct rf_pending_receive {
-    MPI_Request handle;
+    struct rf_link link; /* in the ring of unknown matches; first, so that one leads to the other */
+    uint64_t key;        /* of the request */
+    struct rf_pending_receive *next; /* in its bucket, or among the unused */
     struct rf_post post;
-    uint32_t late;  /* packed word, should the match become known late */
-    uint32_t older; /* neighbours in the list of unknown matches, RF_NOWHERE at its ends */
-    uint32_t newer;
-    uint32_t channel;
     int source, tag; /* as the program asked, wildcards included */
     bool persistent;
-    bool active;
-    bool unknown; /* in the list */
+    uint8_t state;
 };
 
 struct rf_pending {
-    struct rf_handle_map map;
-    struct rf_pending_receive *receives;
-    uint32_t size, unused; /* `unused` heads a list of free places, linked by `newer` */
-    uint32_t oldest, newest;
+    struct rf_pending_receive **buckets;
+    struct rf_pending_receive *unused;
+    uint32_t shift; /* 64 - log2(number of buckets) */
+    uint32_t size;  /* receives there is room for, as many as buckets */
+    uint32_t used;
+    struct rf_link ring; /* between the newest and the oldest of the unknown matches */
 };
 
 void rf_pending_open(struct rf_pending *pending);
 bool rf_pending_grow(struct rf_pending *pending);
 
 static inline bool rf_pending_any(const struct rf_pending *pending) {
-    return pending->map.used != 0;
+    return pending->used != 0;
 }
 
-/* A receive that was posted, or made to be started. Its place, RF_NOWHERE when memory ran out. */
-static inline uint32_t rf_pending_add(struct rf_pending *pending, MPI_Request request,
-                                      uint32_t channel, int source, int tag, bool persistent) {
-    if (__builtin_expect(pending->unused == RF_NOWHERE, 0) && !rf_pending_grow(pending))
-        return RF_NOWHERE;
-    uint32_t place = pending->unused;
-    if (!rf_handle_add(&pending->map, rf_request_key(request), place))
-        return RF_NOWHERE;
-    struct rf_pending_receive *receive = &pending->receives[place];
-    pending->unused = receive->newer;
-    receive->handle = request;
-    receive->channel = channel;
-    receive->source = source;
-    receive->tag = tag;
-    receive->persistent = persistent;
-    receive->active = false;
-    receive->unknown = false;
+/* Where a receive hangs, or would. Only if there are any. */
+RF_STEP struct rf_pending_receive **rf_pending_place(const struct rf_pending *pending,
+                                                     MPI_Request request) {
+    uint64_t key = rf_request_key(request);
+    struct rf_pending_receive **place = &pending->buckets[rf_handle_hash(key) >> pending->shift];
+    while (*place && (*place)->key != key)
+        place = &(*place)->next;
     return place;
 }
 
+static inline struct rf_pending_receive *rf_pending_find(const struct rf_pending *pending,
+                                                         MPI_Request request) {
+    return rf_pending_any(pending) ? *rf_pending_place(pending, request) : NULL;
+}
+
+/* A receive that was posted, or made to be started. NULL when memory ran out. */
+RF_STEP struct rf_pending_receive *rf_pending_add(struct rf_pending *pending, MPI_Request request,
+                                                  int source, int tag, bool persistent) {
+    if (__builtin_expect(!pending->unused, 0) && !rf_pending_grow(pending))
+        return NULL;
+    struct rf_pending_receive *receive = pending->unused;
+    pending->unused = receive->next;
+    pending->used++;
+    receive->key = rf_request_key(request);
+    struct rf_pending_receive **bucket =
+        &pending->buckets[rf_handle_hash(receive->key) >> pending->shift];
+    receive->next = *bucket;
+    *bucket = receive;
+    receive->source = source;
+    receive->tag = tag;
+    receive->persistent = persistent;
+    return receive;
+}
+
 /* The receive enters the matching order now. */
-static inline void rf_pending_post(struct rf_pending *pending, struct rf_recorder *recorder,
-                                   uint32_t place, uint32_t site) {
-    struct rf_pending_receive *receive = &pending->receives[place];
-    receive->post = rf_recorder_post(recorder, rf_pack(RF_POST, receive->channel, site));
-    receive->late = rf_pack(RF_LATE, receive->channel, site);
-    receive->active = true;
-    receive->unknown = true;
-    receive->older = pending->newest;
-    receive->newer = RF_NOWHERE;
-    if (pending->newest != RF_NOWHERE)
-        pending->receives[pending->newest].newer = place;
-    else
-        pending->oldest = place;
-    pending->newest = place;
+RF_STEP void rf_pending_post(struct rf_pending *pending, struct rf_recorder *recorder,
+                             struct rf_pending_receive *receive, uint32_t what) {
+    rf_recorder_post(recorder, what, &receive->post);
+    receive->state = RF_UNMATCHED;
+    struct rf_link *newest = pending->ring.older;
+    receive->link.older = newest;
+    receive->link.newer = &pending->ring;
+    newest->newer = pending->ring.older = &receive->link;
 }
 
 /* The match is known, or will never be. */
-static inline void rf_pending_known(struct rf_pending *pending,
-                                    struct rf_pending_receive *receive) {
-    if (receive->older != RF_NOWHERE)
-        pending->receives[receive->older].newer = receive->newer;
-    else
-        pending->oldest = receive->newer;
-    if (receive->newer != RF_NOWHERE)
-        pending->receives[receive->newer].older = receive->older;
-    else
-        pending->newest = receive->older;
-    receive->unknown = false;
+RF_STEP void rf_pending_known(struct rf_pending_receive *receive) {
+    receive->link.older->newer = receive->link.newer;
+    receive->link.newer->older = receive->link.older;
+    receive->state = RF_MATCHED;
 }
 
-static inline void rf_pending_remove(struct rf_pending *pending, uint32_t slot, uint32_t place) {
-    rf_handle_remove_at(&pending->map, slot);
-    pending->receives[place].newer = pending->unused;
-    pending->unused = place;
+/* `place` is where it hangs. */
+RF_STEP void rf_pending_remove(struct rf_pending *pending, struct rf_pending_receive *receive,
+                               struct rf_pending_receive **place) {
+    *place = receive->next;
+    receive->next = pending->unused;
+    pending->unused = receive;
+    pending->used--;
 }
 
-/* What is done outside the common path. */
+bool rf_status_cancelled(const MPI_Status *status);
 void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
                           const MPI_Status *status);
-bool rf_status_cancelled(const MPI_Status *status);
 
 /* The library reported this request complete: writes its match down. Done for all requests of a
    call before any of them is settled: the library has let go of all of them, and must not be asked
    about one that another one of the call is younger than. */
-static inline void rf_pending_learn(struct rf_pending *pending, struct rf_session *session,
-                                    struct rf_pending_receive *receive, const MPI_Status *status,
-                                    bool cancels) {
-    if (!receive->active || !receive->unknown)
+RF_STEP void rf_pending_learn(struct rf_session *session, struct rf_pending_receive *receive,
+                              const MPI_Status *status, bool cancels) {
+    if (__builtin_expect(receive->state != RF_UNMATCHED, 0))
         return;
-    rf_pending_known(pending, receive);
+    rf_pending_known(receive);
     /* A cancelled receive took nothing, and its status says nonsense. */
     if (status->MPI_SOURCE >= 0 && session->recorder.on &&
-        !(cancels && rf_status_cancelled(status)))
-        rf_recorder_match(&session->recorder, &receive->post, receive->late, status->MPI_SOURCE,
-                          status->MPI_TAG);
+        !(__builtin_expect(cancels, 0) && rf_status_cancelled(status)))
+        rf_recorder_match(&session->recorder, &receive->post, status->MPI_SOURCE, status->MPI_TAG);
 }
 
 /* Then, for each: older ones that have a match by now are asked for it, and the request is done. */
-static inline void rf_pending_settle(struct rf_pending *pending, const struct rf_session *session,
-                                     uint32_t slot, uint32_t place, const MPI_Status *status) {
-    struct rf_pending_receive *receive = &pending->receives[place];
-    if (!receive->active)
+RF_STEP void rf_pending_settle(struct rf_pending *pending, const struct rf_session *session,
+                               struct rf_pending_receive *receive,
+                               struct rf_pending_receive **place, const MPI_Status *status) {
+    if (__builtin_expect(receive->state == RF_INACTIVE, 0))
         return;
-    if (__builtin_expect(pending->oldest != RF_NOWHERE, 0) &&
-        pending->receives[pending->oldest].post.ordinal < receive->post.ordinal &&
+    const struct rf_link *oldest = pending->ring.newer;
+    if (oldest != &pending->ring &&
+        ((const struct rf_pending_receive *)oldest)->post.ordinal < receive->post.ordinal &&
         !session->concurrent)
         rf_pending_ask_older(pending, receive, status);
-    receive->active = false;
-    if (!receive->persistent)
-        rf_pending_remove(pending, slot, place);
+    if (__builtin_expect(receive->persistent, 0))
+        receive->state = RF_INACTIVE;
+    else
+        rf_pending_remove(pending, receive, place);
 }
 
 /* The program gave the request up. */

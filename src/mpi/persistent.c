@@ -3,8 +3,12 @@
 
 static void record_persistent(MPI_Request request, const struct rf_receive *receive) {
     rf_session_lock(&rf_the_session);
-    rf_pending_add(&rf_mpi.pending, request, rf_channel_of(&rf_mpi.channels, receive->comm),
-                   receive->source, receive->tag, true);
+    struct rf_pending_receive *added =
+        rf_pending_add(&rf_mpi.pending, request, receive->source, receive->tag, true);
+    if (added) {
+        added->post.what = rf_pack(RF_POST, rf_channel_of(&rf_mpi.channels, receive->comm), 0);
+        added->state = RF_INACTIVE;
+    }
     rf_session_unlock(&rf_the_session);
 }
 
@@ -12,9 +16,11 @@ static void record_persistent(MPI_Request request, const struct rf_receive *rece
 static void record_start(const struct rf_here *here, MPI_Request request) {
     struct rf_session *session = &rf_the_session;
     rf_session_lock(session);
-    uint32_t place = rf_handle_find(&rf_mpi.pending.map, rf_request_key(request));
-    if (place != RF_NOWHERE && session->recorder.on)
-        rf_pending_post(&rf_mpi.pending, &session->recorder, place, rf_here_site(session, here));
+    struct rf_pending_receive *receive = rf_pending_find(&rf_mpi.pending, request);
+    if (receive && session->recorder.on)
+        rf_pending_post(
+            &rf_mpi.pending, &session->recorder, receive,
+            rf_here_pack(session, here, RF_POST, rf_packed_channel(receive->post.what)));
     rf_session_unlock(session);
 }
 
@@ -32,7 +38,7 @@ static void record_start(const struct rf_here *here, MPI_Request request) {
             else                                                                                   \
                 code = rf_stand_in_persistent(&receive, request);                                  \
         }                                                                                          \
-        return rf_leave(&here, outer, code);                                                       \
+        return rf_leave(&here, code);                                                              \
     }
 
 RF_DEFINE_RECV_INIT(, int)
@@ -60,7 +66,7 @@ static int start(const struct rf_here *here, MPI_Request *request) {
 RF_WRAPPER(int, Start, (MPI_Request * request)) {
     RF_ENTER(Start, (request));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 1);
-    return rf_leave(&here, outer, start(&here, request));
+    return rf_leave(&here, start(&here, request));
 }
 
 /* Starting several is starting each, in the order of the array. */
@@ -78,5 +84,5 @@ RF_WRAPPER(int, Startall, (int count, MPI_Request array_of_requests[])) {
         for (int i = 0; code == MPI_SUCCESS && i < count; i++)
             code = start(&here, &array_of_requests[i]);
     }
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
 }

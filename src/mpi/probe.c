@@ -17,7 +17,7 @@ RF_WRAPPER(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status))
     }
     int code = rf_reals.Probe(call.source, call.tag, comm, call.status);
     rf_blocking_end(&call);
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
 }
 
 RF_WRAPPER(int, Mprobe,
@@ -29,13 +29,13 @@ RF_WRAPPER(int, Mprobe,
     rf_blocking_begin(&here, &call);
     int code = rf_reals.Mprobe(call.source, call.tag, comm, message, call.status);
     rf_blocking_end(&call);
-    return rf_leave(&here, outer, code);
+    return rf_leave(&here, code);
 }
 
 /* Whether a message is there is decided outside even if its source and tag are named, so every
    answer is an event. Recording looks at a status of its own if the caller has none. */
-static inline void record_answer(const struct rf_here *here, MPI_Comm comm, int code, int flag,
-                                 const MPI_Status *status) {
+RF_STEP void record_answer(const struct rf_here *here, MPI_Comm comm, int code, int flag,
+                           const MPI_Status *status) {
     if (code != MPI_SUCCESS)
         return;
     if (flag)
@@ -71,52 +71,54 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
     return ANSWER_YES;
 }
 
+/* Asks until the recorded answer is there, by an expression that calls the library. */
+#define RF_ANSWER(call)                                                                            \
+    enum answer answer = recorded_answer(here, comm, &source, &tag);                               \
+    struct rf_patience patience = {0};                                                             \
+    int code = MPI_SUCCESS;                                                                        \
+    *flag = 0;                                                                                     \
+    while (answer != ANSWER_NO) {                                                                  \
+        code = call;                                                                               \
+        if (answer == ANSWER_FREE || code != MPI_SUCCESS || *flag)                                 \
+            break;                                                                                 \
+        rf_wait_a_little(&patience);                                                               \
+    }                                                                                              \
+    return code
+
+static int replay_iprobe(const struct rf_here *here, int source, int tag, MPI_Comm comm, int *flag,
+                         MPI_Status *status) {
+    RF_ANSWER(rf_reals.Iprobe(source, tag, comm, flag, status));
+}
+
+static int replay_improbe(const struct rf_here *here, int source, int tag, MPI_Comm comm, int *flag,
+                          MPI_Message *message, MPI_Status *status) {
+    RF_ANSWER(rf_reals.Improbe(source, tag, comm, flag, message, status));
+}
+
 RF_WRAPPER(int, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)) {
     RF_ENTER(Iprobe, (source, tag, comm, flag, status));
-    int code = MPI_SUCCESS;
-    if (source == MPI_PROC_NULL) {
-        code = rf_reals.Iprobe(source, tag, comm, flag, status);
-    } else if (rf_recording()) {
-        MPI_Status own;
-        MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;
-        code = rf_reals.Iprobe(source, tag, comm, flag, seen);
-        record_answer(&here, comm, code, *flag, seen);
-    } else {
-        enum answer answer = recorded_answer(&here, comm, &source, &tag);
-        struct rf_patience patience = {0};
-        *flag = 0;
-        while (answer != ANSWER_NO) {
-            code = rf_reals.Iprobe(source, tag, comm, flag, status);
-            if (answer == ANSWER_FREE || code != MPI_SUCCESS || *flag)
-                break;
-            rf_wait_a_little(&patience);
-        }
-    }
-    return rf_leave(&here, outer, code);
+    if (source == MPI_PROC_NULL)
+        return rf_leave(&here, rf_reals.Iprobe(source, tag, comm, flag, status));
+    RF_REPLAY(replay_iprobe(at, source, tag, comm, flag, status));
+    MPI_Status own;
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    int code = rf_reals.Iprobe(source, tag, comm, flag, status);
+    record_answer(&here, comm, code, *flag, status);
+    return rf_leave(&here, code);
 }
 
 RF_WRAPPER(int, Improbe,
            (int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
             MPI_Status *status)) {
     RF_ENTER(Improbe, (source, tag, comm, flag, message, status));
-    int code = MPI_SUCCESS;
-    if (source == MPI_PROC_NULL) {
-        code = rf_reals.Improbe(source, tag, comm, flag, message, status);
-    } else if (rf_recording()) {
-        MPI_Status own;
-        MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;
-        code = rf_reals.Improbe(source, tag, comm, flag, message, seen);
-        record_answer(&here, comm, code, *flag, seen);
-    } else {
-        enum answer answer = recorded_answer(&here, comm, &source, &tag);
-        struct rf_patience patience = {0};
-        *flag = 0;
-        while (answer != ANSWER_NO) {
-            code = rf_reals.Improbe(source, tag, comm, flag, message, status);
-            if (answer == ANSWER_FREE || code != MPI_SUCCESS || *flag)
-                break;
-            rf_wait_a_little(&patience);
-        }
-    }
-    return rf_leave(&here, outer, code);
+    if (source == MPI_PROC_NULL)
+        return rf_leave(&here, rf_reals.Improbe(source, tag, comm, flag, message, status));
+    RF_REPLAY(replay_improbe(at, source, tag, comm, flag, message, status));
+    MPI_Status own;
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    int code = rf_reals.Improbe(source, tag, comm, flag, message, status);
+    record_answer(&here, comm, code, *flag, status);
+    return rf_leave(&here, code);
 }

@@ -20,8 +20,8 @@ enum rf_function {
     RF_FUNCTIONS
 };
 
-extern struct rf_real rf_reals;
-extern int rf_reals_ready;
+extern struct rf_real rf_reals RF_OURS;
+extern int rf_reals_ready RF_OURS;
 
 void rf_reals_find(void);
 

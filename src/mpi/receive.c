@@ -146,7 +146,7 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
             code = rf_reals.Recv##suffix(buf, count, datatype, call.source, call.tag, comm,        \
                                          call.status);                                             \
         rf_blocking_end(&call);                                                                    \
-        return rf_leave(&here, outer, code);                                                       \
+        return rf_leave(&here, code);                                                              \
     }                                                                                              \
                                                                                                    \
     RF_WRAPPER(int, Sendrecv##suffix,                                                              \
@@ -163,7 +163,7 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
                                              recvcount, recvtype, call.source, call.tag, comm,     \
                                              call.status);                                         \
         rf_blocking_end(&call);                                                                    \
-        return rf_leave(&here, outer, code);                                                       \
+        return rf_leave(&here, code);                                                              \
     }                                                                                              \
                                                                                                    \
     RF_WRAPPER(int, Sendrecv_replace##suffix,                                                      \
@@ -178,7 +178,7 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
         int code = rf_reals.Sendrecv_replace##suffix(buf, count, datatype, dest, sendtag,          \
                                                      call.source, call.tag, comm, call.status);    \
         rf_blocking_end(&call);                                                                    \
-        return rf_leave(&here, outer, code);                                                       \
+        return rf_leave(&here, code);                                                              \
     }                                                                                              \
                                                                                                    \
     RF_WRAPPER(int, Irecv##suffix,                                                                 \
@@ -193,7 +193,7 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
         int code = rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request);       \
         if (wild && code == MPI_SUCCESS)                                                           \
             rf_record_post(&here, *request, source, tag, comm);                                    \
-        return rf_leave(&here, outer, code);                                                       \
+        return rf_leave(&here, code);                                                              \
     }
 
 RF_DEFINE_RECEIVES(, int)

@@ -5,7 +5,7 @@
 #include "mpi/adapter.h"
 
 /* True if the library has a choice. A receive from MPI_PROC_NULL involves no message at all. */
-static inline bool rf_is_wild(int source, int tag) {
+RF_STEP bool rf_is_wild(int source, int tag) {
     return source == MPI_ANY_SOURCE || (tag == MPI_ANY_TAG && source != MPI_PROC_NULL);
 }
 
@@ -21,8 +21,8 @@ struct rf_blocking {
     MPI_Status own;     /* used when threads cannot share the room in the log */
 };
 
-static inline void rf_blocking_set(struct rf_blocking *call, enum rf_kind kind, MPI_Comm comm,
-                                   int source, int tag, MPI_Status *status) {
+RF_STEP void rf_blocking_set(struct rf_blocking *call, enum rf_kind kind, MPI_Comm comm, int source,
+                             int tag, MPI_Status *status) {
     call->kind = kind;
     call->comm = comm;
     call->source = source;
@@ -37,7 +37,7 @@ void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call);
 
    The library writes its answer into the log itself: it is there even if this call ends the
    program, as a truncated message does with the default error handler. */
-static inline void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *call) {
+RF_STEP void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *call) {
     call->wild = rf_is_wild(call->source, call->tag);
     call->status = call->caller;
     call->what = 0;
@@ -58,7 +58,7 @@ static inline void rf_blocking_begin(const struct rf_here *here, struct rf_block
 }
 
 /* After it: recording writes the match down. */
-static inline void rf_blocking_end(struct rf_blocking *call) {
+RF_STEP void rf_blocking_end(struct rf_blocking *call) {
     struct rf_session *session = &rf_the_session;
     if (!call->wild || !rf_recording())
         return;

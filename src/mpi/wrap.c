@@ -2,7 +2,7 @@
 #include "mpi/adapter.h"
 
 /* Deterministic calls enter the signature; in a replay they also show that they may block. */
-static inline void before(const struct rf_here *here, int peer, int tag, int64_t count) {
+RF_STEP void before(const struct rf_here *here, int peer, int tag, int64_t count) {
     rf_sign(&rf_the_session, here, peer, tag, count);
     if (__builtin_expect(!rf_recording(), 0) && rf_the_session.mode == RF_REPLAYING) {
         const struct rf_here copy = *here;
@@ -24,7 +24,7 @@ static inline void notice_generalized(const char *name) {
     RF_WRAPPER(result, name, parameters) {                                                         \
         RF_ENTER(name, arguments);                                                                 \
         before(&here, dest, tag, count);                                                           \
-        return rf_leave(&here, outer, rf_reals.name arguments);                                    \
+        return rf_leave(&here, rf_reals.name arguments);                                           \
     }
 
 #define RF_WRAP_CALL(result, name, parameters, arguments)                                          \
@@ -32,7 +32,7 @@ static inline void notice_generalized(const char *name) {
         RF_ENTER(name, arguments);                                                                 \
         before(&here, RF_NO_PEER, RF_NO_PEER, 0);                                                  \
         notice_generalized("MPI_" #name);                                                          \
-        return rf_leave(&here, outer, rf_reals.name arguments);                                    \
+        return rf_leave(&here, rf_reals.name arguments);                                           \
     }
 
 /* What these return comes from outside and is not kept yet, so the user is told. */
@@ -42,7 +42,7 @@ static inline void notice_generalized(const char *name) {
         rf_note_unsupported(RF_FN_##name, "MPI_" #name);                                           \
         notice_generalized("MPI_" #name);                                                          \
         result value = rf_reals.name arguments;                                                    \
-        rf_depth = outer;                                                                          \
+        rf_depth--;                                                                                \
         return value;                                                                              \
     }
 

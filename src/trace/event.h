@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/compiler.h"
+
 /* events.def declares every kind once: RF_EVENT(NAME, "name", first, second, flags, "meaning"). */
 enum rf_kind {
     RF_NO_EVENT = 0, /* marks the end of what was written in a segment; never stored */

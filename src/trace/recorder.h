@@ -35,6 +35,7 @@ struct rf_post {
     struct rf_entry *entry;
     uint64_t segment;
     uint64_t ordinal;
+    uint32_t what;
 };
 
 /* Creates DIR/rank-R.trace and DIR/rank-R.tail and maps the log. All space of the log is allocated
@@ -66,8 +67,8 @@ void rf_recorder_next_segment(struct rf_recorder *recorder);
 
 /* ---- the hot path: no lock, no system call, no allocation -------------------------------- */
 
-static inline void rf_recorder_put(struct rf_recorder *recorder, uint32_t what, int32_t first,
-                                   int32_t second, uint32_t run) {
+RF_STEP void rf_recorder_put(struct rf_recorder *recorder, uint32_t what, int32_t first,
+                             int32_t second, uint32_t run) {
     if (__builtin_expect(recorder->next == recorder->end, 0))
         rf_recorder_next_segment(recorder);
     struct rf_entry *entry = recorder->next++;
@@ -79,8 +80,8 @@ static inline void rf_recorder_put(struct rf_recorder *recorder, uint32_t what, 
 }
 
 /* Appends an event, or counts it up when it equals the one before. For RF_REPEATS kinds only. */
-static inline void rf_recorder_fold(struct rf_recorder *recorder, uint32_t what, int32_t first,
-                                    int32_t second) {
+RF_STEP void rf_recorder_fold(struct rf_recorder *recorder, uint32_t what, int32_t first,
+                              int32_t second) {
     struct rf_entry *last = recorder->last;
     if (last && last->what == what && last->first == first && last->second == second &&
         __builtin_expect(last->run != UINT32_MAX, 1))
@@ -90,20 +91,22 @@ static inline void rf_recorder_fold(struct rf_recorder *recorder, uint32_t what,
 }
 
 /* Appends a post with unknown match. */
-static inline struct rf_post rf_recorder_post(struct rf_recorder *recorder, uint32_t what) {
+RF_STEP void rf_recorder_post(struct rf_recorder *recorder, uint32_t what, struct rf_post *post) {
     rf_recorder_put(recorder, what, RF_UNKNOWN, RF_UNKNOWN, 1);
-    struct rf_post post = {recorder->last, recorder->segment, recorder->posts++};
-    return post;
+    post->entry = recorder->last;
+    post->segment = recorder->segment;
+    post->ordinal = recorder->posts++;
+    post->what = what;
 }
 
-/* Fills in the match of a post. */
-static inline void rf_recorder_match(struct rf_recorder *recorder, const struct rf_post *post,
-                                     uint32_t late_what, int32_t source, int32_t tag) {
+/* Fills in the match of a post; where its place has been coded already, an event refers to it. */
+RF_STEP void rf_recorder_match(struct rf_recorder *recorder, const struct rf_post *post,
+                               int32_t source, int32_t tag) {
     if (__builtin_expect(recorder->segment - post->segment <= 1, 1)) {
         post->entry->second = tag;
         __atomic_store_n(&post->entry->first, source, __ATOMIC_RELEASE);
     } else {
-        rf_recorder_put(recorder, late_what, source, tag,
+        rf_recorder_put(recorder, post->what - RF_POST + RF_LATE, source, tag,
                         (uint32_t)(recorder->posts - post->ordinal));
     }
 }

@@ -79,7 +79,8 @@ static void collisions_keep_their_numbers(void **unused) {
     enum { WANTED = 4 };
     uint32_t found[WANTED] = {0}, numbers[WANTED], count = 0;
     for (uint32_t i = 0; i < MANY && count < WANTED; i++)
-        if (rf_callsite_slot(place(i), 1) == rf_callsite_slot(place(0), 1))
+        if (rf_callsite_slot(rf_callsite_key(place(i), 1)) ==
+            rf_callsite_slot(rf_callsite_key(place(0), 1)))
             found[count++] = i;
     for (uint32_t i = 0; i < count; i++)
         numbers[i] = number_of(session, found[i], 1);

@@ -20,6 +20,7 @@ static struct rf_session *record(const char *directory) {
     struct rf_session *session = calloc(1, sizeof *session);
     assert_non_null(session);
     session->mode = RF_RECORDING;
+    rf_session_check_at(session, 0, 1);
     testing_open(&session->recorder, directory);
     return session;
 }
@@ -41,6 +42,7 @@ static struct rf_session *replay(const char *directory) {
     struct rf_error error = {0};
     assert_non_null(session);
     session->mode = RF_REPLAYING;
+    rf_session_check_at(session, 0, 1);
     session->stop = leave;
     if (!rf_replay_open(&session->replayer, directory, NULL, 0, &error))
         fail_msg("%s", error.text);

@@ -55,10 +55,10 @@ static unsigned periodic(struct rf_recorder *recorder, struct stream_state *stat
 static unsigned stencil(struct rf_recorder *recorder, struct stream_state *state) {
     struct rf_post posts[4];
     for (int i = 0; i < 4; i++)
-        posts[i] = rf_recorder_post(recorder, rf_pack(RF_POST, 1, 2));
+        rf_recorder_post(recorder, rf_pack(RF_POST, 1, 2), &posts[i]);
     for (int i = 0; i < 4; i++) {
         rf_recorder_fold(recorder, rf_pack(RF_INDEX, 0, 3), (i * 3) % 4, 4);
-        rf_recorder_match(recorder, &posts[i], rf_pack(RF_LATE, 1, 2), (i * 7) % 5, 10 + i);
+        rf_recorder_match(recorder, &posts[i], (i * 7) % 5, 10 + i);
     }
     state->step++;
     return 4;
@@ -116,9 +116,9 @@ static unsigned motley(struct rf_recorder *recorder, struct stream_state *state)
     uint64_t step = state->step++;
     struct rf_post *post = &state->posts[stream_random(state, 8)];
     if (post->entry)
-        rf_recorder_match(recorder, post, rf_pack(RF_LATE, channel, site),
-                          (int32_t)stream_random(state, 8), (int32_t)stream_random(state, 1000));
-    *post = rf_recorder_post(recorder, rf_pack(RF_POST, channel, site));
+        rf_recorder_match(recorder, post, (int32_t)stream_random(state, 8),
+                          (int32_t)stream_random(state, 1000));
+    rf_recorder_post(recorder, rf_pack(RF_POST, channel, site), post);
     int32_t list[40];
     uint32_t length = stream_random(state, 40);
     for (uint32_t i = 0; i < length; i++)
