@@ -502,7 +502,8 @@ static void fill_event(struct rf_reader *reader, struct rf_event *event,
         .run = flags & RF_REPEATS && entry->run ? entry->run : 1,
         .back = flags & RF_BACK ? entry->run : 0,
     };
-    reader->number += event->run;
+    if (rf_is_decision(event->kind))
+        reader->number += event->run;
     if (event->kind == RF_POST)
         give_match(reader, event);
 }
