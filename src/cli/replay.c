@@ -79,6 +79,13 @@ enum verdict { SAME, CUT_SHORT, STOPPED, BROKE_OFF, STALLED, DIVERGED, NOTHING }
 static const char *const verdict_names[] = {"same",    "cut short", "stopped", "broke off",
                                             "stalled", "diverged",  "nothing"};
 
+/* A recording that is finished ends where MPI_Finalize begins; who had come that far has played all
+   of it, even if the job was ended before the call returned. */
+static bool at_end(const struct rf_progress *rank) {
+    return rank->state == RF_STATE_FINISHED ||
+           (rank->state == RF_STATE_WAITING && strcmp(rank->current.function, "MPI_Finalize") == 0);
+}
+
 /* Did every rank come to the end of its recording? If not, a rank that ended the job as it did in
    the recording (by a crash, an abort, an exit) may have cut the others short. */
 static enum verdict compare_ends(const struct rf_replayed *replayed) {
@@ -87,7 +94,7 @@ static enum verdict compare_ends(const struct rf_replayed *replayed) {
     for (size_t i = 0; i < supervision->count; i++) {
         const struct rf_progress *rank = &supervision->ranks[i];
         const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
-        bool finished = rank->state == RF_STATE_FINISHED;
+        bool finished = at_end(rank);
         bool cut = rf_at_cut(replayed->summary, rank);
         all = all && (finished || cut);
         cause = cause || cut || (finished && recorded && recorded->ending.how != RF_END_FINALIZE);
