@@ -12,24 +12,17 @@
 #include "summary.h"
 #include "text.h"
 
-static const struct rf_rank_summary *find(const struct rf_summary *summary, int number) {
-    for (size_t i = 0; i < summary->count; i++)
-        if (summary->ranks[i].rank == number)
-            return &summary->ranks[i];
-    return NULL;
-}
-
 static void print_rank(int number, const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
     if (!rank) {
         printf("rank %d: missing: it has no file\n", number);
     } else if (rank->damaged) {
         printf("rank %d: damaged: %s; %" PRIu64 " event%s before it %s usable\n", number,
-               rank->error.text, rank->decisions, rf_plural(rank->decisions),
-               rank->decisions == 1 ? "is" : "are");
+               rank->error.text, rank->events, rf_plural(rank->events),
+               rank->events == 1 ? "is" : "are");
     } else {
         char *ending = rf_ending_text(rank, symbols);
-        printf("rank %d: whole: %" PRIu64 " event%s, %s\n", number, rank->decisions,
-               rf_plural(rank->decisions), ending);
+        printf("rank %d: whole: %" PRIu64 " event%s, %s\n", number, rank->events,
+               rf_plural(rank->events), ending);
         free(ending);
     }
 }
@@ -38,7 +31,7 @@ static json_t *rank_object(int number, const struct rf_rank_summary *rank,
                            struct rf_symbols *symbols) {
     const char *state = !rank ? "missing" : rank->damaged ? "damaged" : "whole";
     json_t *object = json_pack("{s:i,s:s,s:I}", "rank", number, "state", state, "events",
-                               (json_int_t)(rank ? rank->decisions : 0));
+                               (json_int_t)(rank ? rank->events : 0));
     if (rank && rank->damaged)
         json_object_set_new(object, "damage", json_string(rank->error.text));
     if (rank && !rank->damaged) {
@@ -59,7 +52,7 @@ static int examine(const struct rf_options *options, const char *path,
     int size = summary->size > last ? summary->size : last;
     rf_pager_begin();
     for (int number = 0; number < size; number++) {
-        const struct rf_rank_summary *rank = find(summary, number);
+        const struct rf_rank_summary *rank = rf_summary_rank(summary, number);
         bad += !rank || rank->damaged;
         if (options->json)
             json_array_append_new(list, rank_object(number, rank, symbols));

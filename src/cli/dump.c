@@ -47,7 +47,10 @@ static json_t *value_json(enum rf_column column, int32_t value) {
 
 static void print_text(struct dump *dump, const struct rf_event *event) {
     const struct rf_site *site = rf_reader_site(dump->reader, event->site);
-    printf("%5d %9" PRIu64 "  %-6s", dump->rank, event->number, rf_kind_names[event->kind]);
+    if (rf_is_decision(event->kind))
+        printf("%5d %9" PRIu64 "  %-6s", dump->rank, event->number, rf_kind_names[event->kind]);
+    else
+        printf("%5d %9s  %-6s", dump->rank, "", rf_kind_names[event->kind]);
     /* Signatures belong to no single call. */
     if (event->kind == RF_CHECK)
         printf(" %-16s %-20s", "", "");
@@ -62,8 +65,10 @@ static void print_json(struct dump *dump, const struct rf_event *event) {
     const struct rf_site *site = rf_reader_site(dump->reader, event->site);
     const struct rf_module *module = site ? rf_reader_module(dump->reader, site->module) : NULL;
     unsigned flags = rf_kind_flags[event->kind];
-    json_t *object = json_pack("{s:i,s:I,s:s}", "rank", dump->rank, "event",
-                               (json_int_t)event->number, "kind", rf_kind_names[event->kind]);
+    json_t *number =
+        rf_is_decision(event->kind) ? json_integer((json_int_t)event->number) : json_null();
+    json_t *object = json_pack("{s:i,s:o,s:s}", "rank", dump->rank, "event", number, "kind",
+                               rf_kind_names[event->kind]);
     if (site && event->kind != RF_CHECK) {
         json_object_set_new(object, "function", json_string(site->function));
         json_object_set_new(object, "at", json_string(place_of(dump, event->site, site)));
@@ -133,7 +138,8 @@ static bool dump_rank(const char *path, int rank, const struct rf_options *optio
            (result = rf_reader_next(dump.reader, &event, error)) == RF_READ_EVENT) {
         if (event.kind == RF_END)
             continue;
-        events += rf_kind_flags[event.kind] & RF_REPEATS ? event.run : 1;
+        if (rf_is_decision(event.kind))
+            events += event.run;
         /* What Refrain itself adds to the stream would drown the rest. */
         if (!options->all && !rf_is_decision(event.kind))
             continue;

@@ -85,6 +85,11 @@ static bool takes_traces(const struct rf_verb *verb) {
     return verb->operands == RF_TAKES_TRACE || verb->operands == RF_TAKES_TRACE_AND_COMMAND;
 }
 
+static bool takes_command(const struct rf_verb *verb) {
+    return verb->operands == RF_TAKES_COMMAND || verb->operands == RF_TAKES_OPTIONAL_COMMAND ||
+           verb->operands == RF_TAKES_TRACE_AND_COMMAND;
+}
+
 static void bash_verb(const struct rf_verb *verb) {
     printf("    %s)\n        options='", verb->name);
     bool first = true;
@@ -191,9 +196,25 @@ static void zsh_option(const struct rf_option *option) {
 static void zsh(void) {
     fputs("#compdef refrain\n"
           "# zsh completion for refrain; generated from its table of verbs and options.\n"
+          "_refrain_traces() {\n"
+          "  local -a traces\n"
+          "  traces=(${REFRAIN_DIR:-refrain.data}/*/manifest.json(N:h))\n"
+          "  compadd -f -- $traces\n"
+          "  _files -/\n"
+          "}\n"
+          "# What follows -- is a command line of its own.\n"
+          "_refrain_command() {\n"
+          "  local place=${words[(i)--]}\n"
+          "  (( place < CURRENT )) || return 1\n"
+          "  shift $place words\n"
+          "  (( CURRENT -= place ))\n"
+          "  _normal\n"
+          "  return 0\n"
+          "}\n"
           "_refrain() {\n"
           "  local -a verbs\n"
           "  if (( CURRENT == 2 )); then\n"
+          "    [[ $PREFIX != -* ]] || compadd -- -h --help --version\n"
           "    verbs=(\n",
           stdout);
     for (size_t i = 0; i < RF_VERBS; i++) {
@@ -210,25 +231,26 @@ static void zsh(void) {
           "  case $words[1] in\n",
           stdout);
     for (size_t i = 0; i < RF_VERBS; i++) {
-        printf("    %s)\n      _arguments -S -A '-*' \\\n", rf_verbs[i].name);
+        printf("    %s)\n", rf_verbs[i].name);
+        if (takes_command(&rf_verbs[i]))
+            puts("      _refrain_command && return");
+        fputs("      _arguments -S -A '-*' \\\n", stdout);
         for (size_t j = 0; j < rf_option_count; j++)
             if (rf_verb_takes(&rf_verbs[i], &rf_option_table[j]))
                 zsh_option(&rf_option_table[j]);
         switch (rf_verbs[i].operands) {
         case RF_TAKES_COMMAND:
-        case RF_TAKES_OPTIONAL_COMMAND:
             fputs("        '*::command:_normal' ;;\n", stdout);
             break;
         case RF_TAKES_TRACE:
-            fputs("        '1:trace:_files -/' ;;\n", stdout);
-            break;
         case RF_TAKES_TRACE_AND_COMMAND:
-            fputs("        '1:trace:_files -/' '*::command:_normal' ;;\n", stdout);
+            fputs("        '1:trace:_refrain_traces' ;;\n", stdout);
             break;
         case RF_TAKES_NAME:
             fputs("        '1:name:($(refrain bench 2>/dev/null))' '*:argument:_files' ;;\n",
                   stdout);
             break;
+        case RF_TAKES_OPTIONAL_COMMAND: /* only after -- */
         case RF_TAKES_NOTHING:
             fputs("        ;;\n", stdout);
             break;

@@ -37,7 +37,7 @@ static const char *library_of(const struct rf_summary *summary) {
 }
 
 static double bytes_per_event(const struct rf_summary *summary) {
-    return summary->decisions ? (double)summary->bytes / (double)summary->decisions : 0;
+    return summary->events ? (double)summary->bytes / (double)summary->events : 0;
 }
 
 static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
@@ -49,7 +49,7 @@ static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols
     };
     json_t *object =
         json_pack("{s:i,s:s,s:i,s:I,s:I,s:b}", "rank", rank->rank, "host", rank->node.host, "pid",
-                  rank->node.pid, "events", (json_int_t)rank->decisions, "bytes",
+                  rank->node.pid, "events", (json_int_t)rank->events, "bytes",
                   (json_int_t)rank->bytes, "damaged", rank->damaged);
     char *text = rf_ending_text(rank, symbols);
     json_object_set_new(object, "ending", json_string(text));
@@ -89,7 +89,7 @@ static void print_json(const char *path, json_t *manifest, const struct rf_summa
     json_object_set_new(json_object_get(object, "mpi"), "version",
                         json_string(library_of(summary)));
     json_object_set_new(object, "bytes", json_integer((json_int_t)rf_directory_bytes(path)));
-    json_object_set_new(object, "events", json_integer((json_int_t)summary->decisions));
+    json_object_set_new(object, "events", json_integer((json_int_t)summary->events));
     json_object_set_new(object, "checks", json_integer((json_int_t)summary->kinds[RF_CHECK]));
     json_object_set_new(object, "events_by_kind", kinds);
     json_object_set_new(object, "bytes_per_event", json_real(bytes_per_event(summary)));
@@ -134,7 +134,7 @@ static void print_text(const char *path, const json_t *manifest, const struct rf
     print_run(manifest, summary);
     printf("size       %s, %.2f bytes per event\n", rf_size_text(rf_directory_bytes(path), size),
            bytes_per_event(summary));
-    printf("events     %" PRIu64 "\n", summary->decisions);
+    printf("events     %" PRIu64 "\n", summary->events);
     for (int kind = 1; kind < RF_KINDS; kind++)
         if (summary->kinds[kind] && rf_is_decision((enum rf_kind)kind))
             printf("  %-8s %12" PRIu64 "\n", rf_kind_names[kind], summary->kinds[kind]);

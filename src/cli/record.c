@@ -83,23 +83,24 @@ static void announce_json(const struct rf_summary *summary, const struct rf_new_
         json_array_append_new(names, json_string(summary->unsupported[i]));
     rf_say_json(json_pack("{s:s,s:I,s:I,s:I,s:i,s:o}", "recorded", trace->shown, "bytes",
                           (json_int_t)rf_directory_bytes(trace->path), "events",
-                          (json_int_t)summary->decisions, "ranks", (json_int_t)summary->count,
+                          (json_int_t)summary->events, "ranks", (json_int_t)summary->count,
                           "status", status, "not_recorded", names));
 }
 
 static void announce(const struct rf_summary *summary, const struct rf_new_trace *trace) {
     char size[RF_SIZE_TEXT];
     rf_say("recorded: %s: %s, %llu event%s, %zu rank%s", trace->shown,
-           rf_size_text(rf_directory_bytes(trace->path), size),
-           (unsigned long long)summary->decisions, rf_plural(summary->decisions), summary->count,
-           rf_plural(summary->count));
+           rf_size_text(rf_directory_bytes(trace->path), size), (unsigned long long)summary->events,
+           rf_plural(summary->events), summary->count, rf_plural(summary->count));
+    struct rf_error ignored = {0};
+    const char *verb = rf_summary_whole(summary, trace->shown, &ignored) ? "replay" : "check";
     if (trace->numbered) {
-        rf_say_hint("refrain replay");
+        rf_say_hint("refrain %s", verb);
         return;
     }
     char *words[] = {trace->shown, NULL};
     char *quoted = rf_command_text(words);
-    rf_say_hint("refrain replay %s", quoted);
+    rf_say_hint("refrain %s %s", verb, quoted);
     free(quoted);
 }
 

@@ -74,17 +74,17 @@ static const struct rf_progress *find_unfinished(const struct rf_supervision *su
     return found;
 }
 
-static const struct rf_rank_summary *recorded_rank(const struct rf_summary *summary, int number) {
-    for (size_t i = 0; i < summary->count; i++)
-        if (summary->ranks[i].rank == number)
-            return &summary->ranks[i];
-    return NULL;
-}
-
 /* What came of a replay. The names are part of --json. */
 enum verdict { SAME, CUT_SHORT, STOPPED, BROKE_OFF, STALLED, DIVERGED, NOTHING };
 static const char *const verdict_names[] = {"same",    "cut short", "stopped", "broke off",
                                             "stalled", "diverged",  "nothing"};
+
+/* A recording that is finished ends where MPI_Finalize begins; who had come that far has played all
+   of it, even if the job was ended before the call returned. */
+static bool at_end(const struct rf_progress *rank) {
+    return rank->state == RF_STATE_FINISHED ||
+           (rank->state == RF_STATE_WAITING && strcmp(rank->current.function, "MPI_Finalize") == 0);
+}
 
 /* Did every rank come to the end of its recording? If not, a rank that ended the job as it did in
    the recording (by a crash, an abort, an exit) may have cut the others short. */
@@ -93,8 +93,8 @@ static enum verdict compare_ends(const struct rf_replayed *replayed) {
     bool all = supervision->count == (size_t)replayed->summary->size, cause = false;
     for (size_t i = 0; i < supervision->count; i++) {
         const struct rf_progress *rank = &supervision->ranks[i];
-        const struct rf_rank_summary *recorded = recorded_rank(replayed->summary, rank->rank);
-        bool finished = rank->state == RF_STATE_FINISHED;
+        const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
+        bool finished = at_end(rank);
         bool cut = rf_at_cut(replayed->summary, rank);
         all = all && (finished || cut);
         cause = cause || cut || (finished && recorded && recorded->ending.how != RF_END_FINALIZE);
@@ -106,21 +106,17 @@ static enum verdict compare_ends(const struct rf_replayed *replayed) {
     return cause ? CUT_SHORT : BROKE_OFF;
 }
 
-static unsigned long long decisions_played(const struct rf_replayed *replayed) {
+static unsigned long long events_played(const struct rf_replayed *replayed) {
     unsigned long long events = 0;
-    for (size_t i = 0; i < replayed->supervision->count; i++) {
-        const struct rf_progress *rank = &replayed->supervision->ranks[i];
-        const struct rf_rank_summary *recorded = recorded_rank(replayed->summary, rank->rank);
-        if (recorded)
-            events += rf_decisions_played(replayed->directory, recorded, rank->events);
-    }
+    for (size_t i = 0; i < replayed->supervision->count; i++)
+        events += replayed->supervision->ranks[i].events;
     return events;
 }
 
 static void announce(const struct rf_replayed *replayed, enum verdict verdict) {
     size_t ranks = replayed->supervision->count;
-    unsigned long long events = decisions_played(replayed);
-    unsigned long long recorded = replayed->summary->decisions;
+    unsigned long long events = events_played(replayed);
+    unsigned long long recorded = replayed->summary->events;
     if (verdict == SAME)
         rf_say("replayed: %s: %llu event%s, %zu rank%s, no difference", replayed->trace, events,
                rf_plural(events), ranks, rf_plural(ranks));
@@ -134,13 +130,34 @@ static void announce(const struct rf_replayed *replayed, enum verdict verdict) {
                replayed->trace, events, recorded, ranks, rf_plural(ranks));
 }
 
+/* The recorded run outlived its recording: from there on the replay is a run like any other. */
+static bool ran_free(const struct rf_replayed *replayed, const struct rf_progress *rank) {
+    const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
+    return rank->free && recorded && recorded->ending.incomplete;
+}
+
+static void announce_free(const struct rf_replayed *replayed) {
+    for (size_t i = 0; i < replayed->supervision->count; i++) {
+        const struct rf_progress *rank = &replayed->supervision->ranks[i];
+        if (ran_free(replayed, rank))
+            rf_say("rank %d followed its recording up to event %llu, where it stops, and ran free "
+                   "from there on",
+                   rank->rank, (unsigned long long)rank->events);
+    }
+}
+
 static void announce_json(const struct rf_replayed *replayed, enum verdict verdict, int status) {
     const struct rf_supervision *supervision = replayed->supervision;
     json_t *object =
         json_pack("{s:s,s:s,s:I,s:I,s:I,s:i}", "replayed", replayed->trace, "outcome",
-                  verdict_names[verdict], "events", (json_int_t)decisions_played(replayed),
-                  "recorded_events", (json_int_t)replayed->summary->decisions, "ranks",
+                  verdict_names[verdict], "events", (json_int_t)events_played(replayed),
+                  "recorded_events", (json_int_t)replayed->summary->events, "ranks",
                   (json_int_t)supervision->count, "status", status);
+    json_t *free_ranks = json_array();
+    for (size_t i = 0; i < supervision->count; i++)
+        if (ran_free(replayed, &supervision->ranks[i]))
+            json_array_append_new(free_ranks, json_integer(supervision->ranks[i].rank));
+    json_object_set_new(object, "ran_free", free_ranks);
     if (verdict == DIVERGED) {
         const struct rf_progress *rank = &supervision->ranks[supervision->first_diverged];
         json_object_set_new(object, "rank", json_integer(rank->rank));
@@ -203,8 +220,10 @@ static int judge(const struct rf_replayed *replayed, enum rf_launcher launcher,
         code = judge_end(replayed, launcher, &verdict);
     }
     bool ended = verdict == SAME || verdict == CUT_SHORT || verdict == STOPPED;
-    if (!options->quiet && !options->json && ended)
+    if (!options->quiet && !options->json && ended) {
         announce(replayed, verdict);
+        announce_free(replayed);
+    }
     /* A crashed rank runs free after the end of its recording: that may come out differently. */
     if (ended && verdict != STOPPED && recorded_status &&
         code != json_integer_value(recorded_status)) {
@@ -279,7 +298,7 @@ static bool prepare(const struct rf_options *options, struct rf_replayed *replay
         return false;
     if (options->verbose) {
         rf_say("trace: %s: %llu events of %zu ranks", replayed->trace,
-               (unsigned long long)summary->decisions, summary->count);
+               (unsigned long long)summary->events, summary->count);
         rf_say("MPI: %s: %s", rf_mpi_title(detected->mpi), detected->because);
     }
     return true;

@@ -93,30 +93,42 @@ static void print_call(const struct rf_replayed *replayed, struct rf_symbols *sy
     fputc('\n', stderr);
 }
 
-/* A signature that differs names no call: the recorded decision after it shows where it was. */
+/* A signature that differs names no call: what comes next in the recording shows where it was. */
 static void print_next_recorded(const struct rf_replayed *replayed, struct rf_symbols *symbols,
                                 const struct rf_progress *rank) {
     struct rf_error ignored = {0};
     struct rf_reader *reader = rf_reader_open(replayed->directory, rank->rank, &ignored);
+    const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
+    if (!reader || !recorded) {
+        rf_reader_close(reader);
+        return;
+    }
     struct rf_event event = {0};
     bool found = false;
-    while (reader && !found && rf_reader_next(reader, &event, &ignored) == RF_READ_EVENT)
-        found =
-            event.number + (rf_kind_flags[event.kind] & RF_REPEATS ? event.run : 1) > rank->event &&
-            event.kind != RF_CHECK && event.kind != RF_LATE && event.kind != RF_END;
+    while (!found && rf_reader_next(reader, &event, &ignored) == RF_READ_EVENT)
+        found = rf_is_decision(event.kind) && event.number + event.run > rank->event;
     const struct rf_site *site = found ? rf_reader_site(reader, event.site) : NULL;
+    fprintf(stderr, "  %-9s the same calls as recorded; ", "expected");
     if (site) {
         char place[RF_PLACE_TEXT];
         rf_symbols_place(symbols, rf_reader_module(reader, site->module), site->offset, place);
-        fprintf(stderr,
-                "  %-9s calls like the recorded ones; the next recorded decision is event "
-                "%llu, %s at %s (",
-                "expected", (unsigned long long)event.number, site->function, place);
+        fprintf(stderr, "the next decision is event %llu, %s at %s (",
+                (unsigned long long)event.number, site->function, place);
         rf_describe(&event, stderr);
         fputs(")\n", stderr);
+    } else {
+        char *ending = rf_ending_text(recorded, symbols);
+        fprintf(stderr, "no decision is left, the rank %s\n", ending);
+        free(ending);
     }
-    if (reader)
-        rf_reader_close(reader);
+    rf_reader_close(reader);
+}
+
+/* Checks are all that some ranks have; they are shown only when asked for. */
+static void hint_dump(const struct rf_replayed *replayed, int rank) {
+    const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank);
+    rf_say_hint("refrain dump %s--rank %d %s", recorded && !recorded->events ? "--all " : "", rank,
+                replayed->trace);
 }
 
 static void print_reason(bool *first, const char *text) {
@@ -257,18 +269,14 @@ void rf_report_divergence(const struct rf_replayed *replayed) {
         print_call(replayed, symbols, rank->rank, i ? "" : "before", &rank->history[i], true);
     print_others(supervision);
     print_reasons(replayed, rank, "");
-    rf_say_hint("refrain dump --rank %d %s", rank->rank, replayed->trace);
+    hint_dump(replayed, rank->rank);
     rf_symbols_free(symbols);
 }
 
 bool rf_at_cut(const struct rf_summary *summary, const struct rf_progress *rank) {
-    for (size_t i = 0; i < summary->count; i++) {
-        const struct rf_rank_summary *recorded = &summary->ranks[i];
-        if (recorded->rank == rank->rank)
-            return rank->free || (recorded->ending.how == RF_END_NONE &&
-                                  rank->events >= recorded->events - recorded->late);
-    }
-    return rank->free;
+    const struct rf_rank_summary *recorded = rf_summary_rank(summary, rank->rank);
+    return rank->free ||
+           (recorded && recorded->ending.how == RF_END_NONE && rank->played >= recorded->played);
 }
 
 void rf_report_stall(const struct rf_replayed *replayed) {
@@ -314,6 +322,6 @@ void rf_report_lost_rank(const struct rf_replayed *replayed, const struct rf_pro
         fputc('\n', stderr);
     }
     print_reasons(replayed, rank, "it crashed, or was killed from outside");
-    rf_say_hint("refrain dump --rank %d %s", rank->rank, replayed->trace);
+    hint_dump(replayed, rank->rank);
     rf_symbols_free(symbols);
 }

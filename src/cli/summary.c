@@ -18,49 +18,19 @@ static void note_unsupported(struct rf_summary *summary, const char *name) {
     summary->unsupported[summary->unsupported_count++] = rf_copy(name);
 }
 
-bool rf_is_decision(enum rf_kind kind) {
-    return kind != RF_CHECK && kind != RF_LATE && kind != RF_END;
-}
-
-static uint64_t times_of(const struct rf_event *event) {
-    return rf_kind_flags[event->kind] & RF_REPEATS ? event->run : 1;
-}
-
-uint64_t rf_decisions_played(const char *directory, const struct rf_rank_summary *rank,
-                             uint64_t played) {
-    if (played >= rank->events - rank->late)
-        return rank->decisions;
-    struct rf_error ignored = {0};
-    struct rf_reader *reader = rf_reader_open(directory, rank->rank, &ignored);
-    struct rf_event event;
-    uint64_t decisions = 0;
-    while (reader && played && rf_reader_next(reader, &event, &ignored) == RF_READ_EVENT) {
-        if (event.kind == RF_LATE)
-            continue;
-        uint64_t times = times_of(&event) < played ? times_of(&event) : played;
-        played -= times;
-        if (rf_is_decision(event.kind))
-            decisions += times;
-    }
-    if (reader)
-        rf_reader_close(reader);
-    return decisions;
-}
-
 static void read_events(struct rf_reader *reader, struct rf_rank_summary *rank,
                         struct rf_summary *summary) {
     struct rf_event event;
     enum rf_read result;
     while ((result = rf_reader_next(reader, &event, &rank->error)) == RF_READ_EVENT) {
-        uint64_t times = times_of(&event);
         /* The end is a mark, not something that happened to the program's messages. */
         if (event.kind == RF_END)
             continue;
-        summary->kinds[event.kind] += times;
-        rank->events += times;
-        rank->late += event.kind == RF_LATE;
+        summary->kinds[event.kind] += event.run;
         if (rf_is_decision(event.kind))
-            rank->decisions += times;
+            rank->events += event.run;
+        if (event.kind != RF_LATE)
+            rank->played += event.run;
     }
     if (result == RF_READ_DAMAGED)
         rank->damaged = true;
@@ -109,12 +79,14 @@ bool rf_summary_read(const char *directory, struct rf_summary *summary, struct r
         rank->rank = numbers[i];
         read_rank(directory, rank, summary);
         summary->events += rank->events;
-        summary->decisions += rank->decisions;
         summary->bytes += rank->bytes;
         summary->damaged += rank->damaged;
         if (rank->node.size > summary->size)
             summary->size = rank->node.size;
     }
+    /* If every rank was killed before it said anything. */
+    if (!summary->size && summary->count)
+        summary->size = numbers[summary->count - 1] + 1;
     free(numbers);
     return true;
 }
@@ -124,6 +96,13 @@ void rf_summary_free(struct rf_summary *summary) {
         free(summary->unsupported[i]);
     free(summary->unsupported);
     free(summary->ranks);
+}
+
+const struct rf_rank_summary *rf_summary_rank(const struct rf_summary *summary, int rank) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->ranks[i].rank == rank)
+            return &summary->ranks[i];
+    return NULL;
 }
 
 bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
@@ -162,7 +141,7 @@ char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symb
     const struct rf_ending *ending = &rank->ending;
     if (rank->damaged)
         return rf_text("has a damaged file, %llu events are readable",
-                       (unsigned long long)rank->decisions);
+                       (unsigned long long)rank->events);
     if (ending->incomplete)
         return rf_text("is recorded only up to event %llu: %s", (unsigned long long)rank->events,
                        ending->reason);
@@ -177,7 +156,8 @@ char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symb
         break;
     }
     if (!ending->in_flight.active)
-        return rf_text("was killed or crashed after event %llu", (unsigned long long)rank->events);
+        return rf_text("was killed or crashed after %llu event%s", (unsigned long long)rank->events,
+                       rf_plural(rank->events));
     char place[RF_PLACE_TEXT];
     rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
     return rf_text("was killed or crashed in %s at %s (event %llu)", rank->site.function, place,

@@ -18,9 +18,8 @@ struct rf_rank_summary {
     struct rf_ending ending;
     struct rf_site site; /* of the call in flight */
     struct rf_module module;
-    uint64_t events;    /* all in the stream, as `dump --all` numbers them */
-    uint64_t decisions; /* those that tell what the outside decided: no checks, no late matches */
-    uint64_t late;      /* matches of earlier posts: a replay does not play them */
+    uint64_t events; /* decisions, as they are counted and numbered everywhere */
+    uint64_t played; /* what a replay plays: these and the checks */
     uint64_t bytes, unmatched;
 };
 
@@ -28,24 +27,20 @@ struct rf_summary {
     struct rf_rank_summary *ranks;
     size_t count;
     int32_t size; /* how many ranks the program had, as they say themselves */
-    uint64_t events, decisions, bytes;
+    uint64_t events, bytes;
     uint64_t kinds[RF_KINDS];
     size_t damaged;
     char **unsupported; /* names, each once */
     size_t unsupported_count;
 };
 
-/* Does an event of this kind tell what the outside decided? The others are bookkeeping. */
-bool rf_is_decision(enum rf_kind kind);
-/* How many decisions are among the first `played` events that a replay of this rank plays. */
-uint64_t rf_decisions_played(const char *directory, const struct rf_rank_summary *rank,
-                             uint64_t played);
-
 /* Reads every rank's file to its end. Damage is noted, not an error; false only when the directory
    itself cannot be read. */
 bool rf_summary_read(const char *directory, struct rf_summary *summary, struct rf_error *error);
 void rf_summary_free(struct rf_summary *summary);
 
+/* NULL when the trace has no file of this rank. */
+const struct rf_rank_summary *rf_summary_rank(const struct rf_summary *summary, int rank);
 /* The first thing that makes the trace unfit for a replay. */
 bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
                       struct rf_error *error);

@@ -105,7 +105,7 @@ static bool all_wait(const struct watch *watch) {
 static uint64_t movement(const struct watch *watch) {
     uint64_t sum = watch->count;
     for (size_t i = 0; i < watch->count; i++)
-        sum += watch->list[i].shared->calls + watch->list[i].shared->events;
+        sum += watch->list[i].shared->calls + watch->list[i].shared->played;
     return sum;
 }
 

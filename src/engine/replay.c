@@ -81,7 +81,8 @@ void rf_replay_take(struct rf_replayer *replayer) {
     const struct rf_event *event = &replayer->event;
     if (replayer->used == 0 && event->kind != RF_NONE && event->kind != RF_CHECK)
         replayer->history[replayer->remembered++ % RF_PROGRESS_HISTORY] = *event;
-    replayer->progress->events++;
+    replayer->progress->events += rf_is_decision(event->kind);
+    replayer->progress->played++;
     if (++replayer->used >= event->run)
         replayer->ready = false;
 }

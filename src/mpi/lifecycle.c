@@ -94,6 +94,8 @@ static bool open_replay(struct rf_session *session, const struct rf_node *node,
     if (!opened)
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
     const struct rf_node *recorded = rf_reader_node(session->replayer.reader);
+    if (!recorded->size)
+        return true; /* it was killed before it could write down anything */
     if (recorded->size != node->size)
         rf_diverge(session, here, NULL, NULL, "the program runs with %d ranks, recorded were %d",
                    node->size, recorded->size);

@@ -72,7 +72,8 @@ static inline uint32_t rf_packed_site(uint32_t what) {
 
 /* An event as readers see it. */
 struct rf_event {
-    uint64_t number; /* its place in the node's stream, counting every repetition, from 0 */
+    uint64_t number; /* its place among the node's decisions, counting every repetition, from 0;
+                        what is no decision has the number of the next one */
     enum rf_kind kind;
     uint32_t channel;
     uint32_t site;
@@ -82,6 +83,12 @@ struct rf_event {
     uint32_t list_length;
     const int32_t *list; /* valid until the next event is read */
 };
+
+/* Does an event of this kind tell what the outside decided? The others are bookkeeping, and are
+   neither counted nor numbered. */
+static inline bool rf_is_decision(enum rf_kind kind) {
+    return kind != RF_CHECK && kind != RF_LATE && kind != RF_END;
+}
 
 /* Where in the program a call was made, and of what. Stable under address randomisation. */
 struct rf_site {

@@ -6,7 +6,8 @@
 
 #include "reader.h"
 
-/* "rank-R.trace" or "rank-R.tail", as the recorder spells them; -1 for anything else. */
+/* "rank-R.trace", "rank-R.tail" or "rank-R.new", as the recorder spells them; -1 for anything else.
+ */
 static int rank_of(const char *name) {
     if (strncmp(name, "rank-", 5) != 0 || name[5] < '0' || name[5] > '9')
         return -1;
@@ -15,9 +16,11 @@ static int rank_of(const char *name) {
     char *rest;
     errno = 0;
     long rank = strtol(name + 5, &rest, 10);
-    if (errno || rank > INT32_MAX || (strcmp(rest, ".trace") != 0 && strcmp(rest, ".tail") != 0))
+    if (errno || rank > INT32_MAX)
         return -1;
-    return (int)rank;
+    bool known =
+        strcmp(rest, ".trace") == 0 || strcmp(rest, ".tail") == 0 || strcmp(rest, ".new") == 0;
+    return known ? (int)rank : -1;
 }
 
 static int ascending(const void *a, const void *b) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "codec.h"
 #include "log_file.h"
@@ -265,6 +266,15 @@ static void join_log(struct rf_reader *reader, const struct rf_error *trace_erro
             break; /* reading will come to it and say so */
 }
 
+/* Killed while its files were created: the log has no name of its own yet, and the trace file, if
+   it exists, is empty. A file that lost its contents later looks different, as the first name of
+   the log is gone by then. */
+static bool only_begun(const struct rf_reader *reader, const char *directory, int rank) {
+    char path[sizeof reader->log.path];
+    snprintf(path, sizeof path, "%s/rank-%d.new", directory, rank);
+    return !reader->log.exists && !reader->trace.bytes && access(path, F_OK) == 0;
+}
+
 static bool open_files(struct rf_reader *reader, const char *directory, int rank,
                        struct rf_error *error) {
     struct rf_error log_error = {0};
@@ -272,6 +282,10 @@ static bool open_files(struct rf_reader *reader, const char *directory, int rank
     bool log_good = rf_log_file_open(&reader->log, &log_error);
     if (!rf_trace_file_open(&reader->trace, error))
         return false;
+    if (log_good && only_begun(reader, directory, rank)) {
+        reader->node.rank = rank;
+        return true;
+    }
     if (reader->trace.file < 0 && !reader->log.exists) {
         if (log_good)
             rf_fail(error, RF_EXIT_TRACE, "%s: has no trace of rank %d", directory, rank);
@@ -488,7 +502,8 @@ static void fill_event(struct rf_reader *reader, struct rf_event *event,
         .run = flags & RF_REPEATS && entry->run ? entry->run : 1,
         .back = flags & RF_BACK ? entry->run : 0,
     };
-    reader->number += event->run;
+    if (rf_is_decision(event->kind))
+        reader->number += event->run;
     if (event->kind == RF_POST)
         give_match(reader, event);
 }

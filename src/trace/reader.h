@@ -31,6 +31,8 @@ void rf_reader_close(struct rf_reader *reader);
 enum rf_read rf_reader_next(struct rf_reader *reader, struct rf_event *event,
                             struct rf_error *error);
 
+/* Of a rank that was killed as its recording began only the rank is known, and there are no events.
+ */
 const struct rf_node *rf_reader_node(const struct rf_reader *reader);
 const struct rf_ending *rf_reader_ending(const struct rf_reader *reader);
 /* Sites and modules. Number 0 is "elsewhere". NULL when out of range. All sites are known right

@@ -23,10 +23,7 @@ static int create(const char *path, struct rf_error *error) {
 }
 
 /* Every block is allocated here: a store into the mapping must never find the disk full. */
-static struct rf_log *map_log(const char *path, struct rf_error *error) {
-    int file = create(path, error);
-    if (file < 0)
-        return NULL;
+static struct rf_log *map_log(int file, const char *path, struct rf_error *error) {
     struct rf_shield shield;
     rf_shield_raise(&shield);
     int cause;
@@ -39,12 +36,10 @@ static struct rf_log *map_log(const char *path, struct rf_error *error) {
         memory = mmap(NULL, sizeof(struct rf_log), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         cause = errno;
     }
-    close(file);
     if (memory != MAP_FAILED)
         return memory;
     rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot set aside %zu KiB for the log: %s", path,
             sizeof(struct rf_log) >> 10, strerror(cause));
-    unlink(path);
     return NULL;
 }
 
@@ -101,6 +96,36 @@ static void use_scratch(struct rf_recorder *recorder) {
     recorder->last = NULL;
 }
 
+/* The log is there under its own name only when it is whole. Until then its first name tells that
+   this rank has begun, should it be killed meanwhile; and it is the first file that there is. */
+static bool create_files(struct rf_writer *writer, const struct rf_node *node, const char *begun,
+                         struct rf_error *error) {
+    int log = create(begun, error);
+    if (log < 0)
+        return false;
+    writer->file = create(writer->trace_path, error);
+    bool mine = writer->file >= 0;
+    writer->log = mine ? map_log(log, writer->log_path, error) : NULL;
+    close(log);
+    if (writer->log) {
+        fill_log(writer->log, node);
+        if (rename(begun, writer->log_path))
+            rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot name it: %s", writer->log_path,
+                    strerror(errno));
+        else if (write_start(writer, error))
+            return true;
+        else
+            unlink(writer->log_path);
+        munmap(writer->log, sizeof *writer->log);
+    }
+    unlink(begun);
+    if (mine) {
+        close(writer->file);
+        unlink(writer->trace_path);
+    }
+    return false;
+}
+
 bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
                       const struct rf_node *node, struct rf_error *error) {
     memset(recorder, 0, sizeof *recorder);
@@ -109,34 +134,24 @@ bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
         mmap(NULL, sizeof *writer, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (writer == MAP_FAILED)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: out of memory", directory);
+    char begun[sizeof writer->log_path];
+    snprintf(begun, sizeof begun, "%s/rank-%d.new", directory, node->rank);
     int length = snprintf(writer->trace_path, sizeof writer->trace_path, "%s/rank-%d.trace",
                           directory, node->rank);
     snprintf(writer->log_path, sizeof writer->log_path, "%s/rank-%d.tail", directory, node->rank);
-    if (length < 0 || (size_t)length >= sizeof writer->trace_path) {
-        munmap(writer, sizeof *writer);
-        return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: the path is too long", directory);
-    }
     writer->process = getpid();
-    writer->file = create(writer->trace_path, error);
-    if (writer->file >= 0) {
-        writer->log = map_log(writer->log_path, error);
-        if (writer->log) {
-            fill_log(writer->log, node);
-            if (write_start(writer, error)) {
-                recorder->writer = writer;
-                recorder->next = writer->log->ring[0];
-                recorder->end = recorder->next + RF_SEGMENT_SLOTS;
-                recorder->on = true;
-                return true;
-            }
-            munmap(writer->log, sizeof *writer->log);
-            unlink(writer->log_path);
-        }
-        close(writer->file);
-        unlink(writer->trace_path);
+    bool good = true;
+    if (length < 0 || (size_t)length >= sizeof writer->trace_path)
+        good = rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: the path is too long", directory);
+    if (!good || !create_files(writer, node, begun, error)) {
+        munmap(writer, sizeof *writer);
+        return false;
     }
-    munmap(writer, sizeof *writer);
-    return false;
+    recorder->writer = writer;
+    recorder->next = writer->log->ring[0];
+    recorder->end = recorder->next + RF_SEGMENT_SLOTS;
+    recorder->on = true;
+    return true;
 }
 
 /* ---- appending ---------------------------------------------------------------------------- */

@@ -38,8 +38,8 @@ struct rf_post {
     uint32_t what;
 };
 
-/* Creates DIR/rank-R.trace and DIR/rank-R.tail and maps the log. All space of the log is allocated
-   here, so that a full disk cannot become SIGBUS later. */
+/* Creates DIR/rank-R.trace and DIR/rank-R.tail (which is rank-R.new until it is whole) and maps the
+   log. All space of the log is allocated here, so that a full disk cannot become SIGBUS later. */
 bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
                       const struct rf_node *node, struct rf_error *error);
 /* Codes the rest, writes the end and closes the file; removes the log. Idempotent. */

@@ -176,6 +176,42 @@ hint: refrain record mpirun -n 4 ./program" ]
     [ "${COMPREPLY[*]}" = "openmpi mpich" ]
 }
 
+# expect_zsh LINE MATCH...: what zsh offers after the line, in any order.
+expect_zsh() {
+    local line=$1
+    shift
+    run_apart timeout 60 zsh "$BATS_TEST_DIRNAME/complete.zsh" "$PWD/functions" "$line"
+    expect_status 0
+    [ "$(sort -u <<< "$output")" = "$(printf '%s\n' "$@" | sort -u)" ] || {
+        printf 'after "%s": %s\n' "$line" "$output"
+        return 1
+    }
+}
+
+@test "zsh completes verbs, options, choices, traces and commands" {
+    command -v zsh > /dev/null || skip "no zsh"
+    mkdir functions commands elsewhere
+    "$REFRAIN" --generate zsh > functions/_refrain
+    ln -s "$REFRAIN" commands/refrain
+    printf '#!/bin/sh\n' > commands/mpi-of-this-test
+    chmod +x commands/mpi-of-this-test
+    mkdir -p traces/app-1
+    touch traces/app-1/manifest.json
+    export PATH=$PWD/commands:$PATH REFRAIN_DIR=traces
+    expect_zsh "refrain re" record replay
+    expect_zsh "refrain --v" --version
+    expect_zsh "refrain replay --st" --stall-timeout
+    expect_zsh "refrain record -m " openmpi mpich
+    expect_zsh "refrain record --output e" elsewhere
+    expect_zsh "refrain info traces/" traces/app-1 app-1
+    expect_zsh "refrain dump --rank 0 t" traces/app-1 traces
+    expect_zsh "refrain record -q mpi-of" mpi-of-this-test
+    expect_zsh "refrain record -q mpi-of-this-test e" elsewhere
+    for line in "record -q --" "replay --" "replay traces/app-1 --" "doctor --"; do
+        expect_zsh "refrain $line mpi-of" mpi-of-this-test
+    done
+}
+
 @test "bench: names are listed, an unknown one is 120" {
     run_apart "$REFRAIN" bench
     expect_status 0

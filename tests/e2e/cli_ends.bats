@@ -171,6 +171,89 @@ check_stopped() {
 @test "Open MPI: a replay that is told to end" { check_stopped openmpi; }
 @test "MPICH: a replay that is told to end" { check_stopped mpich; }
 
+# Rank 0 receives two messages of rank 1, which then ends the job. In a recording rank 1 waits until rank 0
+# has got both; in a replay rank 0 dawdles after the first one for as long as there is a job.
+make_short() {
+    compile "$1" short << 'END'
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void mark(int number) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s/%d", getenv("SHORT_MARKS"), number);
+    fclose(fopen(name, "w"));
+}
+static void await(int number) {
+    char name[4096];
+    snprintf(name, sizeof name, "%s/%d", getenv("SHORT_MARKS"), number);
+    while (access(name, F_OK))
+        usleep(10000);
+}
+int main(int argc, char **argv) {
+    int rank, word = 0;
+    int slow = getenv("SHORT_SLOW") != NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    alarm(60);
+    for (int i = 1; i <= 2; i++) {
+        if (rank == 1) {
+            MPI_Send(&word, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+            continue;
+        }
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        mark(i);
+        while (slow || i == 2)
+            pause();
+    }
+    await(slow ? 1 : 2);
+    if (strcmp(argv[1], "segfault") == 0)
+        raise(SIGSEGV);
+    if (strcmp(argv[1], "exit") == 0)
+        exit(3);
+    MPI_Abort(MPI_COMM_WORLD, 7);
+    return 0;
+}
+END
+}
+
+# check_short MPI HOW STATUS
+check_short() {
+    make_short "$1"
+    mkdir marks
+    SHORT_MARKS=$PWD/marks run_apart timeout 60 "$REFRAIN" record "${launch[@]}" "$2"
+    expect_status "$3"
+    expect_in "$stderr" ", 2 events, 2 ranks"
+    rm marks/*
+    SHORT_MARKS=$PWD/marks SHORT_SLOW=1 run_apart timeout 60 "$REFRAIN" replay
+    expect_status "$3"
+    expect_in "$stderr" "refrain: replayed: refrain.data/short-1: 1 of 2 events, 2 ranks: the job ended as recorded, and took other ranks with it"
+    [[ ! $stderr =~ "no difference" ]]
+    [[ ! $stderr =~ "the end differs" ]]
+    rm marks/*
+    SHORT_MARKS=$PWD/marks SHORT_SLOW=1 run_apart timeout 60 "$REFRAIN" replay --json
+    expect_status "$3"
+    tail -n 1 <<< "$stderr" | python3 -c '
+import json, sys
+facts = json.load(sys.stdin)
+assert facts["outcome"] == "cut short" and facts["events"] == 1 and facts["recorded_events"] == 2, facts
+assert facts["status"] == '"$3"', facts'
+    # With time enough it is all there.
+    rm marks/*
+    SHORT_MARKS=$PWD/marks run_apart timeout 60 "$REFRAIN" replay
+    expect_status "$3"
+    expect_in "$stderr" ": 2 events, 2 ranks, no difference"
+}
+
+@test "Open MPI: an abort that comes sooner for the others" { check_short openmpi abort 7; }
+@test "MPICH: an abort that comes sooner for the others" { check_short mpich abort 7; }
+@test "Open MPI: a crash that comes sooner for the others" { check_short openmpi segfault 139; }
+@test "MPICH: a crash that comes sooner for the others" { check_short mpich segfault 139; }
+@test "Open MPI: an exit that comes sooner for the others" { check_short openmpi exit 3; }
+@test "MPICH: an exit that comes sooner for the others" { check_short mpich exit 3; }
+
 check_rebuilt() {
     record_pair "$1"
     make_pair "$1" -O2 -DSOMETHING=1

@@ -37,14 +37,26 @@ check_branch() {
     record_branch "$mpi"
     PROGRAM_BRANCH=$branch replay_apart --stall-timeout 0 trace
     expect_status 121
-    [[ $stderr =~ "refrain: the replay diverged: rank "($rank)", event "[0-9]+": " ]]
-    rank=${BASH_REMATCH[1]}
+    [[ $stderr =~ "refrain: the replay diverged: rank "($rank)", event "([0-9]+)": " ]]
+    rank=${BASH_REMATCH[1]} event=${BASH_REMATCH[2]}
     for text in "$@"; do
         expect_in "$stderr" "$text"
     done
+    expect_in "$stderr" "  expected  "
     expect_in "$stderr" "  likely "
-    expect_in "$stderr" "hint: refrain dump --rank $rank trace"
+    # The senders have checks only, which are shown when asked for.
+    if [ "$rank" -eq 0 ]; then
+        expect_in "$stderr" "hint: refrain dump --rank 0 trace"
+    else
+        expect_in "$stderr" "  expected  the same calls as recorded; no decision is left, the rank finished"
+        expect_in "$stderr" "hint: refrain dump --all --rank $rank trace"
+    fi
     expect_nothing_left
+}
+
+# expect_event KIND FUNCTION: this is what dump shows under the number of the report.
+expect_event() {
+    "$REFRAIN" dump --rank 0 trace | grep -E "^ +0 +$event +$1 +$2 "
 }
 
 line_of() {
@@ -60,14 +72,19 @@ count() {
     wait="MPI_Waitany at branch.c:$(line_of MPI_Waitany)"
     check_branch "$1" count 0 "the program passes 4 requests, recorded were 3" "  expected  $wait" \
         "  came      $wait"
+    [ "$event" -eq 3 ]
+    expect_event index MPI_Waitany
 }
 function_() {
     check_branch "$1" function 0 "MPI_Recv at branch.c:$(line_of 'MPI_Recv(&word')" \
         "  came      MPI_Probe at branch.c:$(line_of MPI_Probe)" "  before "
+    expect_event recv MPI_Recv
 }
 receive() {
     check_branch "$1" receive 0 "  expected  MPI_Irecv at branch.c:$(line_of 'MPI_Irecv(&words')" \
         "  came      MPI_Irecv at branch.c:$(line_of 'MPI_Irecv(&spare')"
+    [ "$event" -eq 0 ]
+    expect_event post MPI_Irecv
 }
 endless() {
     check_branch "$1" endless 0 "  came      MPI_Recv at branch.c:$(line_of 'MPI_ANY_SOURCE, 99')"

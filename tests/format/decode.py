@@ -483,8 +483,10 @@ class Trace:
         number = 0
         for entry in entries:
             if entry.what & 15 != END:
-                yield self.event(entry, number)
-                number += entry.run if flag_of(entry.what) == "repeats" else 1
+                decision = KINDS[entry.what & 15][0] not in ("check", "late")
+                yield self.event(entry, number if decision else None)
+                if decision:
+                    number += entry.run if flag_of(entry.what) == "repeats" else 1
         yield {"rank": self.rank, "event": number, "kind": "end", "code": self.code}
 
     def event(self, entry, number):

@@ -223,6 +223,27 @@ static void other_files_are_refused(void **unused) {
     finish(&fixture);
 }
 
+/* The mark of a rank that had only begun excuses nothing else. */
+static void a_beginning_hides_no_damage(void **unused) {
+    (void)unused;
+    struct fixture fixture;
+    char begun[512];
+    prepare(&fixture, 50, true);
+    testing_path(begun, sizeof begun, fixture.directory, "rank-0.new");
+    testing_save(begun, "", 0);
+    struct rf_reader *reader = rf_reader_open(fixture.directory, 0, NULL);
+    assert_non_null(reader);
+    mirror_compare(&fixture.mirror, reader, RF_READ_END);
+    rf_reader_close(reader);
+    testing_save(fixture.trace_path, "", 0);
+    testing_save(fixture.log_path, "", 0);
+    expect_refusal(&fixture, "is cut off at byte 0");
+    testing_save(fixture.trace_path, fixture.trace, fixture.trace_bytes);
+    unlink(fixture.log_path);
+    assert_int_equal(expect_damage(&fixture), 0);
+    finish(&fixture);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(truncation_is_noticed),
@@ -230,6 +251,7 @@ int main(void) {
         cmocka_unit_test(bytes_after_the_end_are_noticed),
         cmocka_unit_test(damaged_logs_are_noticed),
         cmocka_unit_test(other_files_are_refused),
+        cmocka_unit_test(a_beginning_hides_no_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -180,8 +181,73 @@ static void every_state_between_is_read(void **unused) {
     testing_clean(directory);
 }
 
+/* Opens a recording in a child that is killed at its stops-th stop, before or after a system call.
+   False when it came to its end before. */
+static bool open_and_kill(const char *directory, int stops) {
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (!child) {
+        struct rf_recorder recorder;
+        struct rf_node node;
+        stream_node(&node);
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) || raise(SIGSTOP))
+            _exit(2);
+        _exit(!rf_recorder_open(&recorder, directory, &node, NULL));
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    while (WIFSTOPPED(status) && stops--) {
+        assert_int_equal(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 2)
+        skip();
+    if (!WIFSTOPPED(status)) {
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        return false;
+    }
+    kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) == child && !WIFSIGNALED(status))
+        ;
+    return true;
+}
+
+/* There is no moment in which a rank has left something that cannot be read. */
+static void every_step_of_the_beginning_is_read(void **unused) {
+    (void)unused;
+    enum { NOTHING, BEGUN, WHOLE, STATES } state = NOTHING;
+    int seen[STATES] = {0};
+    bool killed = true;
+    for (int stops = 1; killed; stops++) {
+        const char *directory = testing_directory();
+        killed = open_and_kill(directory, stops);
+        int *ranks;
+        size_t count;
+        struct rf_error error = {0};
+        assert_true(rf_trace_ranks(directory, &ranks, &count, &error));
+        free(ranks);
+        struct rf_reader *reader = rf_reader_open(directory, 0, &error);
+        assert_int_equal(count, reader ? 1 : 0);
+        int now = !reader ? NOTHING : rf_reader_node(reader)->size ? WHOLE : BEGUN;
+        assert_true(now >= (int)state);
+        state = now;
+        seen[now]++;
+        if (reader) {
+            struct rf_event event;
+            assert_int_equal(rf_reader_node(reader)->rank, 0);
+            assert_int_equal(rf_reader_next(reader, &event, &error), RF_READ_END);
+            assert_int_equal(rf_reader_ending(reader)->how, RF_END_NONE);
+            rf_reader_close(reader);
+        }
+        testing_clean(directory);
+    }
+    assert_true(seen[NOTHING] && seen[BEGUN] && seen[WHOLE]);
+    print_message("killed at %d places\n", seen[NOTHING] + seen[BEGUN] + seen[WHOLE] - 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_step_of_the_beginning_is_read),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(running_processes_can_be_read),
         cmocka_unit_test(every_state_between_is_read),

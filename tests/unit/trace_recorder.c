@@ -291,7 +291,7 @@ static void traces_are_never_overwritten(void **unused) {
     assert_false(rf_recorder_open(&second, directory, &node, &error));
     assert_int_equal(error.code, RF_EXIT_ENVIRONMENT);
     assert_false(rf_recorder_open(&second, "/nonexistent", &node, &error));
-    assert_non_null(strstr(error.text, "/nonexistent/rank-0.trace"));
+    assert_non_null(strstr(error.text, "/nonexistent/rank-0."));
     struct rf_reader *reader = open_reader(directory);
     rf_reader_close(reader);
     testing_clean(directory);
@@ -300,9 +300,9 @@ static void traces_are_never_overwritten(void **unused) {
 static void ranks_are_found(void **unused) {
     (void)unused;
     const char *directory = testing_directory();
-    static const char *const names[] = {"rank-10.trace", "rank-2.trace",  "rank-2.tail",
-                                        "rank-0.tail",   "rank-01.trace", "rank-.trace",
-                                        "rank-3.json",   "manifest.json", "rank-4.trace~"};
+    static const char *const names[] = {
+        "rank-10.new",   "rank-2.trace", "rank-2.tail", "rank-0.tail",   "rank-01.trace",
+        "rank-10.trace", "rank-.trace",  "rank-3.json", "manifest.json", "rank-4.trace~"};
     int *ranks;
     size_t count;
     struct rf_error error = {0};

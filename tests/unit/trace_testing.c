@@ -137,7 +137,8 @@ size_t mirror_compare(const struct mirror *mirror, struct rf_reader *reader, enu
     uint64_t number = 0;
     while ((read = rf_reader_next(reader, &event, &error)) == RF_READ_EVENT) {
         assert_true(event.number == number);
-        number += event.run;
+        if (rf_is_decision(event.kind))
+            number += event.run;
         if (event.kind == RF_LATE) {
             assert_true(event.back > 0);
             continue;
