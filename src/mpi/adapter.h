@@ -14,6 +14,7 @@
 #define RF_MPI_ADAPTER_H
 
 #include "engine/session.h"
+#include "mpi/bells.h"
 #include "mpi/channels.h"
 #include "mpi/partners.h"
 #include "mpi/pending.h"
@@ -257,6 +258,8 @@ void rf_await(const struct rf_here *here, MPI_Request request);
 /* Replay: called between two looks at something that has not happened yet. */
 struct rf_patience {
     unsigned looks;
+    uint32_t heard;
+    long sleep; /* nanoseconds */
 };
 void rf_wait_a_little(struct rf_patience *patience);
 /* Replay: a failed test or probe is answered without the library; let it get on now and then. */

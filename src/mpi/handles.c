@@ -35,6 +35,7 @@ RF_WRAPPER(int, Comm_free, (MPI_Comm * comm)) {
     RF_ENTER(Comm_free, (comm));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 0);
     rf_channel_forget(&rf_mpi.channels, *comm);
+    rf_bells_forget(*comm);
     return rf_leave(&here, rf_reals.Comm_free(comm));
 }
 
@@ -42,6 +43,7 @@ RF_WRAPPER(int, Comm_disconnect, (MPI_Comm * comm)) {
     RF_ENTER(Comm_disconnect, (comm));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 0);
     rf_channel_forget(&rf_mpi.channels, *comm);
+    rf_bells_forget(*comm);
     return rf_leave(&here, rf_reals.Comm_disconnect(comm));
 }
 

@@ -93,6 +93,7 @@ static bool open_replay(struct rf_session *session, const struct rf_node *node,
     session->replayer.progress->size = node->size;
     if (!opened)
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
+    rf_bells_open(getenv("REFRAIN_RUN"), node->rank, node->size);
     const struct rf_node *recorded = rf_reader_node(session->replayer.reader);
     if (!recorded->size)
         return true; /* it was killed before it could write down anything */

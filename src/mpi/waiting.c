@@ -1,22 +1,32 @@
 /* Waiting in a replay. What is waited for has happened in the recorded run, so it will come; until
    then the core belongs to the ranks that still have to make it happen. */
 #include <sched.h>
-#include <time.h>
 
 #include "mpi/adapter.h"
 
 #define LOOKS_BEFORE_YIELD 16u
-#define LOOKS_BEFORE_SLEEP 128u
+#define LOOKS_BEFORE_SLEEP 64u
 #define ANSWERS_PER_LOOK 64u
+#define SHORTEST_SLEEP 50000
+#define LONGEST_SLEEP 800000
 
+/* Between two sleeps it looks twice: once more after saying that it is going to sleep, lest the
+   ring came just before, and once after waking up. */
 void rf_wait_a_little(struct rf_patience *patience) {
     unsigned looks = patience->looks++;
     if (looks < LOOKS_BEFORE_YIELD)
         return;
-    if (looks < LOOKS_BEFORE_SLEEP)
+    if (looks < LOOKS_BEFORE_SLEEP) {
         sched_yield();
-    else
-        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    } else if (looks % 2 == LOOKS_BEFORE_SLEEP % 2) {
+        patience->heard = rf_bell_listen();
+    } else {
+        patience->sleep = patience->sleep ? patience->sleep * 2 : SHORTEST_SLEEP;
+        if (patience->sleep > LONGEST_SLEEP)
+            patience->sleep = LONGEST_SLEEP;
+        if (rf_bell_sleep(patience->heard, patience->sleep))
+            *patience = (struct rf_patience){.looks = 0};
+    }
 }
 
 /* Looks for a message that is never sent: harmless, and the library gets on with everything. */

@@ -10,6 +10,20 @@ RF_STEP void before(const struct rf_here *here, int peer, int tag, int64_t count
     }
 }
 
+/* A replay wakes the rank that waits for what is sent. */
+RF_STEP void before_send(const struct rf_here *here, int dest, int tag, int64_t count,
+                         MPI_Comm comm) {
+    before(here, dest, tag, count);
+    if (__builtin_expect(!rf_recording(), 0))
+        rf_bell_ring(comm, dest, false);
+}
+
+RF_STEP int after_send(const struct rf_here *here, int dest, MPI_Comm comm, int code) {
+    if (__builtin_expect(!rf_recording(), 0) && code == MPI_SUCCESS)
+        rf_bell_ring(comm, dest, true);
+    return rf_leave(here, code);
+}
+
 /* Generalized requests, and those of file operations, get on only while they are waited for; merely
    asking about them would wait for ever. The compiler answers this, the wrappers do not. */
 static inline void notice_generalized(const char *name) {
@@ -23,8 +37,8 @@ static inline void notice_generalized(const char *name) {
 #define RF_WRAP_SEND(result, name, parameters, arguments)                                          \
     RF_WRAPPER(result, name, parameters) {                                                         \
         RF_ENTER(name, arguments);                                                                 \
-        before(&here, dest, tag, count);                                                           \
-        return rf_leave(&here, rf_reals.name arguments);                                           \
+        before_send(&here, dest, tag, count, comm);                                                \
+        return after_send(&here, dest, comm, rf_reals.name arguments);                             \
     }
 
 #define RF_WRAP_CALL(result, name, parameters, arguments)                                          \

@@ -1,0 +1,126 @@
+#include "mpi/bells.h"
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mpi/adapter.h"
+
+static struct rf_bell *bells; /* one per rank of MPI_COMM_WORLD, or NULL */
+static struct rf_bell *mine;
+static int ranks;
+
+/* Ranks in MPI_COMM_WORLD of the peers in another communicator, made when it is first sent in. */
+struct peers {
+    MPI_Comm comm;
+    struct peers *next;
+    int world[];
+};
+static struct peers *known;
+
+void rf_bells_open(const char *run, int rank, int size) {
+    char path[4096];
+    if (!run || snprintf(path, sizeof path, "%s/bells", run) >= (int)sizeof path)
+        return;
+    size_t bytes = (size_t)size * sizeof *bells;
+    int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (file < 0)
+        return;
+    void *map = MAP_FAILED;
+    if (ftruncate(file, (off_t)bytes) == 0)
+        map = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    if (map == MAP_FAILED)
+        return;
+    bells = map;
+    mine = &bells[rank];
+    ranks = size;
+}
+
+uint32_t rf_bell_listen(void) {
+    if (!mine)
+        return 0;
+    uint32_t heard = __atomic_load_n(&mine->rung, __ATOMIC_ACQUIRE);
+    __atomic_store_n(&mine->asleep, 1, __ATOMIC_SEQ_CST);
+    return heard;
+}
+
+bool rf_bell_sleep(uint32_t heard, long nanoseconds) {
+    struct timespec time = {.tv_nsec = nanoseconds};
+    if (!mine) {
+        nanosleep(&time, NULL);
+        return false;
+    }
+    syscall(SYS_futex, &mine->rung, FUTEX_WAIT, heard, &time, NULL, 0);
+    __atomic_store_n(&mine->asleep, 0, __ATOMIC_RELAXED);
+    return __atomic_load_n(&mine->rung, __ATOMIC_ACQUIRE) != heard;
+}
+
+static struct peers *learn(MPI_Comm comm) {
+    MPI_Group group, world;
+    int between, count;
+    rf_reals.Comm_test_inter(comm, &between);
+    (between ? rf_reals.Comm_remote_group : rf_reals.Comm_group)(comm, &group);
+    rf_reals.Comm_group(MPI_COMM_WORLD, &world);
+    rf_reals.Group_size(group, &count);
+    struct peers *peers = malloc(sizeof *peers + (size_t)count * sizeof *peers->world);
+    int *places = malloc((size_t)count * sizeof *places);
+    if (peers && places) {
+        for (int i = 0; i < count; i++)
+            places[i] = i;
+        rf_reals.Group_translate_ranks(group, count, places, world, peers->world);
+        peers->comm = comm;
+        peers->next = known;
+        known = peers;
+    } else {
+        free(peers);
+        peers = NULL;
+    }
+    free(places);
+    rf_reals.Group_free(&group);
+    rf_reals.Group_free(&world);
+    return peers;
+}
+
+/* A communicator that nothing was sent in yet may be none at all. */
+static struct rf_bell *find(MPI_Comm comm, int peer, bool sent) {
+    if (!bells || peer < 0)
+        return NULL;
+    int rank = peer;
+    if (comm != MPI_COMM_WORLD) {
+        struct peers *peers = known;
+        while (peers && peers->comm != comm)
+            peers = peers->next;
+        if (!peers && sent)
+            peers = learn(comm);
+        rank = peers ? peers->world[peer] : -1;
+    }
+    return rank >= 0 && rank < ranks ? &bells[rank] : NULL;
+}
+
+void rf_bell_ring(MPI_Comm comm, int peer, bool sent) {
+    struct rf_bell *bell = find(comm, peer, sent);
+    if (!bell || bell == mine)
+        return;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the message first, then the look */
+    if (!__atomic_load_n(&bell->asleep, __ATOMIC_RELAXED) ||
+        !__atomic_exchange_n(&bell->asleep, 0, __ATOMIC_SEQ_CST))
+        return;
+    __atomic_add_fetch(&bell->rung, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &bell->rung, FUTEX_WAKE, 1, NULL, NULL, 0);
+}
+
+void rf_bells_forget(MPI_Comm comm) {
+    for (struct peers **place = &known; *place; place = &(*place)->next)
+        if ((*place)->comm == comm) {
+            struct peers *gone = *place;
+            *place = gone->next;
+            free(gone);
+            return;
+        }
+}
