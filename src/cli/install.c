@@ -1,5 +1,6 @@
 #include "install.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,11 +32,21 @@ static char *find(const char *built, const char *installed, const char *name) {
     return found;
 }
 
+/* The loader takes spaces and colons for the ends of names. A file whose path has some is named by a
+   descriptor of this process, which outlives the job. */
+static char *preloadable(char *path) {
+    int file = path && strpbrk(path, " :") ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0)
+        return path;
+    free(path);
+    return rf_text("/proc/%d/fd/%d", (int)getpid(), file);
+}
+
 char *rf_find_adapter(const char *mpi) {
     char *name = rf_text("librefrain-%s.so", mpi);
     char *path = find("lib", RF_RELATIVE_LIBRARIES, name);
     free(name);
-    return path;
+    return preloadable(path);
 }
 
 char *rf_find_manual(const char *page) {

@@ -157,6 +157,24 @@ two words|\$HOME|*|" ]
 @test "Open MPI: words, input and output pass unchanged" { check_streams openmpi; }
 @test "MPICH: words, input and output pass unchanged" { check_streams mpich; }
 
+# The loader would take such a path for two.
+check_spaces() {
+    launch "$1" 2 recv_wildcard
+    mkdir -p "a place: here/lib"
+    cp "$REFRAIN" "a place: here/refrain"
+    cp "$(dirname "$REFRAIN")/lib/librefrain-$1.so" "a place: here/lib"
+    cd "a place: here"
+    run_apart ./refrain record "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "2 ranks"
+    run_apart ./refrain replay
+    expect_status 0
+    expect_in "$stderr" "2 ranks, no difference"
+}
+
+@test "Open MPI: spaces and colons in the path of Refrain" { check_spaces openmpi; }
+@test "MPICH: spaces and colons in the path of Refrain" { check_spaces mpich; }
+
 check_colon() {
     launch "$1" 1 recv_wildcard
     run_apart "$REFRAIN" record "${launch[@]}" : -n 2 "${launch[3]}"
@@ -174,7 +192,7 @@ check_preload() {
     gcc -shared -fPIC -o library/other.so library/other.c || skip "no compiler"
     LD_PRELOAD=$PWD/library/other.so run_apart "$REFRAIN" record -v "${launch[@]}"
     expect_status 0
-    expect_in "$stderr" "librefrain-$1.so:$PWD/library/other.so"
+    expect_in "$stderr" ":$PWD/library/other.so"
     expect_in "$stderr" "2 ranks"
 }
 
