@@ -19,6 +19,7 @@
 #include "mpi/pending.h"
 #include "mpi/real.h"
 #include "mpi/stand_ins.h"
+#include "mpi/abandon.h"
 
 /* Where a Fortran program made the call that is on its way here; 0 for other programs. */
 extern _Thread_local uintptr_t rf_fortran_caller __attribute__((tls_model("initial-exec")));
@@ -81,7 +82,7 @@ struct rf_adapter {
     MPI_Status *room;              /* record: the status of a blocking call, in the mapped log */
     uint32_t *flight;              /* record: the packed word of the blocking call */
     bool flight_used;              /* replay: the call that was cut off has been made */
-    bool cancels;                  /* the program has cancelled something */
+    struct rf_undecided undecided; /* replay: cancels whose outcome nobody saw */
     bool generalized;              /* generalized requests exist: do not query them needlessly */
     bool answered;                 /* the current call has had its event */
     struct rf_failure failure;     /* record */
@@ -217,7 +218,7 @@ static inline void rf_record_completion(MPI_Request request, const MPI_Status *s
     uint32_t slot = rf_handle_slot_of(&pending->map, rf_request_key(request));
     if (slot != RF_NOWHERE) {
         uint32_t place = pending->map.slots[slot].value;
-        rf_pending_learn(pending, session, &pending->receives[place], status, rf_mpi.cancels);
+        rf_pending_learn(pending, session, &pending->receives[place], status);
         rf_pending_settle(pending, session, slot, place, status);
     }
     rf_session_unlock(session);
@@ -230,8 +231,7 @@ static inline void rf_record_match(MPI_Request request, const MPI_Status *status
     rf_session_lock(session);
     uint32_t place = rf_handle_find(&rf_mpi.pending.map, rf_request_key(request));
     if (place != RF_NOWHERE)
-        rf_pending_learn(&rf_mpi.pending, session, &rf_mpi.pending.receives[place], status,
-                         rf_mpi.cancels);
+        rf_pending_learn(&rf_mpi.pending, session, &rf_mpi.pending.receives[place], status);
     rf_session_unlock(session);
 }
 

@@ -1,6 +1,7 @@
-/* Recording: the wildcard receives whose match is not known yet, in the order of their posts, and
-   the persistent ones that may be started again. Posting and completing are on the path of a call:
-   they allocate only when the tables double. */
+/* Recording: the requests that have something to tell when they are complete. These are wildcard
+   receives whose match is not known yet, in the order of their posts, the persistent ones that may
+   be started again, and all requests that the program wants to cancel. Posting and completing are
+   on the path of a call: they allocate only when the tables double. */
 #ifndef RF_MPI_PENDING_H
 #define RF_MPI_PENDING_H
 
@@ -18,7 +19,11 @@ struct rf_pending_receive {
     int source, tag; /* as the program asked, wildcards included */
     bool persistent;
     bool active;
-    bool unknown; /* in the list */
+    bool unknown;    /* in the list */
+    bool cancelling; /* whether the cancel won is not known yet */
+    bool orphan;     /* the program has freed it, the library has not */
+    struct rf_post cancel;
+    uint32_t late_cancel;
 };
 
 struct rf_pending {
@@ -26,6 +31,7 @@ struct rf_pending {
     struct rf_pending_receive *receives;
     uint32_t size, unused; /* `unused` heads a list of free places, linked by `newer` */
     uint32_t oldest, newest;
+    uint32_t orphans, orphans_limit; /* as many are looked through for complete ones */
 };
 
 void rf_pending_open(struct rf_pending *pending);
@@ -52,6 +58,7 @@ static inline uint32_t rf_pending_add(struct rf_pending *pending, MPI_Request re
     receive->persistent = persistent;
     receive->active = false;
     receive->unknown = false;
+    receive->cancelling = false;
     return place;
 }
 
@@ -93,6 +100,8 @@ static inline void rf_pending_remove(struct rf_pending *pending, uint32_t slot, 
 }
 
 /* What is done outside the common path. */
+void rf_pending_learn_cancel(struct rf_pending *pending, struct rf_pending_receive *receive,
+                             const MPI_Status *status);
 void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
                           const MPI_Status *status);
 bool rf_status_cancelled(const MPI_Status *status);
@@ -101,14 +110,13 @@ bool rf_status_cancelled(const MPI_Status *status);
    call before any of them is settled: the library has let go of all of them, and must not be asked
    about one that another one of the call is younger than. */
 static inline void rf_pending_learn(struct rf_pending *pending, struct rf_session *session,
-                                    struct rf_pending_receive *receive, const MPI_Status *status,
-                                    bool cancels) {
+                                    struct rf_pending_receive *receive, const MPI_Status *status) {
+    if (__builtin_expect(receive->cancelling, 0))
+        rf_pending_learn_cancel(pending, receive, status);
     if (!receive->active || !receive->unknown)
         return;
     rf_pending_known(pending, receive);
-    /* A cancelled receive took nothing, and its status says nonsense. */
-    if (status->MPI_SOURCE >= 0 && session->recorder.on &&
-        !(cancels && rf_status_cancelled(status)))
+    if (status->MPI_SOURCE >= 0 && session->recorder.on)
         rf_recorder_match(&session->recorder, &receive->post, receive->late, status->MPI_SOURCE,
                           status->MPI_TAG);
 }
@@ -128,9 +136,13 @@ static inline void rf_pending_settle(struct rf_pending *pending, const struct rf
         rf_pending_remove(pending, slot, place);
 }
 
-/* The program gave the request up. */
-void rf_pending_forget(MPI_Request request);
+/* The program wants to cancel the request, and the library has been told. */
+void rf_pending_cancel(const struct rf_here *here, MPI_Request request);
+/* The program frees the request. True if it has something to tell yet, and must be kept. */
+bool rf_pending_orphan(MPI_Request request);
 /* Asks the library, without completing anything, for matches it knows but has not reported. */
 void rf_pending_sweep(void);
+/* The same at the end of the recording, when orphans are freed as well. */
+void rf_pending_finish(void);
 
 #endif

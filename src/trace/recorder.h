@@ -25,12 +25,12 @@ struct rf_recorder {
     struct rf_entry *end;     /* end of the current segment */
     struct rf_entry *last;    /* the entry that an equal event may be folded into, or NULL */
     uint64_t segment;         /* number of the current segment, from 0 */
-    uint64_t posts;           /* posts so far */
+    uint64_t posts;           /* open events so far */
     bool on;                  /* false once recording stopped (disk full, fork, end) */
     struct rf_writer *writer; /* everything else */
 };
 
-/* Names a post whose match will be filled in later. */
+/* Names a post or cancel that will be filled in later. */
 struct rf_post {
     struct rf_entry *entry;
     uint64_t segment;
@@ -89,14 +89,14 @@ static inline void rf_recorder_fold(struct rf_recorder *recorder, uint32_t what,
         rf_recorder_put(recorder, what, first, second, 1);
 }
 
-/* Appends a post with unknown match. */
+/* Appends an open event: a post with unknown match, a cancel with unknown outcome. */
 static inline struct rf_post rf_recorder_post(struct rf_recorder *recorder, uint32_t what) {
     rf_recorder_put(recorder, what, RF_UNKNOWN, RF_UNKNOWN, 1);
     struct rf_post post = {recorder->last, recorder->segment, recorder->posts++};
     return post;
 }
 
-/* Fills in the match of a post. */
+/* Fills in the match of a post, or the outcome of a cancel as `source`. */
 static inline void rf_recorder_match(struct rf_recorder *recorder, const struct rf_post *post,
                                      uint32_t late_what, int32_t source, int32_t tag) {
     if (__builtin_expect(recorder->segment - post->segment <= 1, 1)) {
