@@ -14,7 +14,7 @@ struct rf_undecided {
     struct rf_undecided_cancel {
         MPI_Request request;
         bool freed; /* by the program */
-    } *entries;
+    } * entries;
     int count, size;
 };
 

@@ -113,8 +113,7 @@ static struct rf_pending_receive *begin_cancel(const struct rf_here *here, MPI_R
 void rf_pending_cancel(const struct rf_here *here, MPI_Request request) {
     struct rf_session *session = &rf_the_session;
     rf_session_lock(session);
-    struct rf_pending_receive *receive =
-        session->recorder.on ? begin_cancel(here, request) : NULL;
+    struct rf_pending_receive *receive = session->recorder.on ? begin_cancel(here, request) : NULL;
     rf_session_unlock(session);
     /* The libraries mostly know at once; then the program may die before it asks. */
     if (receive && !session->concurrent)

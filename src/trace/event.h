@@ -21,13 +21,13 @@ enum rf_column {
     RF_COL_SOURCE, /* rank in the channel; RF_UNKNOWN while a post has no match, RF_UNDEFINED if it
                       was cancelled */
     RF_COL_TAG,
-    RF_COL_INDEX, /* place in the caller's array of requests; RF_UNDEFINED for "none active" */
-    RF_COL_COUNT, /* how many requests the caller passed */
-    RF_COL_CLASS, /* error class, in the numbers of the recorded library */
-    RF_COL_CALL,  /* low 32 bits of the count of signed calls so far */
-    RF_COL_HASH,  /* signature of the deterministic calls so far */
-    RF_COL_HOW,   /* enum rf_end */
-    RF_COL_CODE,  /* exit or abort code */
+    RF_COL_INDEX,     /* place in the caller's array of requests; RF_UNDEFINED for "none active" */
+    RF_COL_COUNT,     /* how many requests the caller passed */
+    RF_COL_CLASS,     /* error class, in the numbers of the recorded library */
+    RF_COL_CALL,      /* low 32 bits of the count of signed calls so far */
+    RF_COL_HASH,      /* signature of the deterministic calls so far */
+    RF_COL_HOW,       /* enum rf_end */
+    RF_COL_CODE,      /* exit or abort code */
     RF_COL_CANCELLED, /* 1, or 0 if the request completed all the same; RF_UNKNOWN at first */
 };
 
@@ -79,7 +79,7 @@ struct rf_event {
     uint32_t site;
     int32_t first, second; /* the kind's two columns */
     uint64_t run;          /* equal events in a row, this one included; 1 for most */
-    uint32_t back;         /* RF_BACK kinds: the open event meant is the back-th latest (1 = latest) */
+    uint32_t back; /* RF_BACK kinds: the open event meant is the back-th latest (1 = latest) */
     uint32_t list_length;
     const int32_t *list; /* valid until the next event is read */
 };

@@ -128,8 +128,8 @@ static void persistent(void) {
     receive_rest(left, 0);
 }
 
-/* Nobody is told whether the cancel won; what the receives took is in the buffers. Each sender's last
-   message comes after all its others. */
+/* Nobody is told whether the cancel won; what the receives took is in the buffers. Each sender's
+   last message comes after all its others. */
 static void freed(void) {
     static int words[ROUNDS];
     int last;
@@ -150,8 +150,8 @@ static void freed(void) {
     }
 }
 
-/* Who comes first is told to send, the others are not: only its receive and send cannot be cancelled
-   any more. */
+/* Who comes first is told to send, the others are not: only its receive and send cannot be
+   cancelled any more. */
 static void named(void) {
     int word, first, words[64];
     MPI_Request requests[64];

@@ -1,4 +1,5 @@
-/* Wildcard receives that are freed while they are active: what they took shows in the buffers only. */
+/* Wildcard receives that are freed while they are active: what they took shows in the buffers only.
+ */
 #include "messages.h"
 
 enum { MOST = 64 };

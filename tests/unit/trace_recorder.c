@@ -36,8 +36,8 @@ static void append_all(struct mirror *mirror, unsigned rounds, uint64_t seed) {
             if (used[slot])
                 mirror_match(mirror, places[slot], &posts[slot], value < 0 ? RF_UNDEFINED : value,
                              value * 1000);
-            places[slot] =
-                mirror_post(mirror, rf_pack(site % 8 ? RF_POST : RF_CANCEL, channel, site), &posts[slot]);
+            places[slot] = mirror_post(
+                mirror, rf_pack(site % 8 ? RF_POST : RF_CANCEL, channel, site), &posts[slot]);
             used[slot] = true;
             break;
         case 1:
