@@ -14,12 +14,12 @@
 #define RF_MPI_ADAPTER_H
 
 #include "engine/session.h"
+#include "mpi/abandon.h"
 #include "mpi/channels.h"
 #include "mpi/partners.h"
 #include "mpi/pending.h"
 #include "mpi/real.h"
 #include "mpi/stand_ins.h"
-#include "mpi/abandon.h"
 
 /* Where a Fortran program made the call that is on its way here; 0 for other programs. */
 extern _Thread_local uintptr_t rf_fortran_caller __attribute__((tls_model("initial-exec")));

@@ -9,6 +9,13 @@ void rf_pending_open(struct rf_pending *pending) {
     pending->unused = pending->oldest = pending->newest = RF_NOWHERE;
 }
 
+static bool room_for_cancels(struct rf_pending *pending, uint32_t size) {
+    struct rf_pending_cancel *cancels = realloc(pending->cancels, size * sizeof *cancels);
+    if (cancels)
+        pending->cancels = cancels;
+    return cancels;
+}
+
 bool rf_pending_grow(struct rf_pending *pending) {
     uint32_t size = pending->size ? pending->size * 2 : 512;
     struct rf_pending_receive *receives =
@@ -16,6 +23,8 @@ bool rf_pending_grow(struct rf_pending *pending) {
     if (!receives)
         return false;
     pending->receives = receives;
+    if (pending->cancels && !room_for_cancels(pending, size))
+        return false;
     for (uint32_t i = size; i-- > pending->size;) {
         receives[i].newer = pending->unused;
         receives[i].cancelling = receives[i].orphan = false;
@@ -35,10 +44,11 @@ bool rf_status_cancelled(const MPI_Status *status) {
 void rf_pending_learn_cancel(struct rf_pending *pending, struct rf_pending_receive *receive,
                              const MPI_Status *status) {
     struct rf_recorder *recorder = &rf_the_session.recorder;
+    const struct rf_pending_cancel *cancel = &pending->cancels[receive - pending->receives];
     bool cancelled = rf_status_cancelled(status);
     receive->cancelling = false;
     if (recorder->on)
-        rf_recorder_match(recorder, &receive->cancel, receive->late_cancel, cancelled, 0);
+        rf_recorder_match(recorder, &cancel->post, cancel->late, cancelled, 0);
     if (!cancelled || !receive->unknown)
         return;
     rf_pending_known(pending, receive);
@@ -83,30 +93,37 @@ void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_re
     }
 }
 
+/* The place of a request that is in no list: only its cancel has something to tell. */
+static uint32_t add_named(struct rf_pending *pending, MPI_Request request) {
+    uint32_t place = rf_pending_add(pending, request, 0, 0, 0, false);
+    if (place != RF_NOWHERE) {
+        pending->receives[place].active = true;
+        pending->receives[place].post.ordinal = 0; /* the oldest: it makes no other be asked */
+    }
+    return place;
+}
+
 /* Whether a cancel won is seen when the request completes. A call for a request that is being
    cancelled already, or cannot be, changes nothing. */
 static struct rf_pending_receive *begin_cancel(const struct rf_here *here, MPI_Request request) {
     struct rf_session *session = &rf_the_session;
     struct rf_pending *pending = &rf_mpi.pending;
     uint32_t site = rf_here_site(session, here);
-    uint32_t late = rf_pack(RF_LATE, 0, site);
-    struct rf_post cancel = rf_recorder_post(&session->recorder, rf_pack(RF_CANCEL, 0, site));
+    struct rf_pending_cancel cancel = {
+        rf_recorder_post(&session->recorder, rf_pack(RF_CANCEL, 0, site)),
+        rf_pack(RF_LATE, 0, site)};
     uint32_t place = rf_handle_find(&pending->map, rf_request_key(request));
-    if (place == RF_NOWHERE) {
-        place = rf_pending_add(pending, request, 0, 0, 0, false);
-        if (place != RF_NOWHERE) {
-            pending->receives[place].active = true;
-            pending->receives[place].post.ordinal = 0; /* older than any, so none is asked */
-        }
-    }
-    struct rf_pending_receive *receive = place == RF_NOWHERE ? NULL : &pending->receives[place];
-    if (!receive || !receive->active || receive->cancelling) {
-        rf_recorder_match(&session->recorder, &cancel, late, 0, 0);
+    if (place == RF_NOWHERE)
+        place = add_named(pending, request);
+    if (place == RF_NOWHERE || (!pending->cancels && !room_for_cancels(pending, pending->size)))
+        return NULL;
+    struct rf_pending_receive *receive = &pending->receives[place];
+    if (!receive->active || receive->cancelling) {
+        rf_recorder_match(&session->recorder, &cancel.post, cancel.late, 0, 0);
         return NULL;
     }
     receive->cancelling = true;
-    receive->cancel = cancel;
-    receive->late_cancel = late;
+    pending->cancels[place] = cancel;
     return receive;
 }
 

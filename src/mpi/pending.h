@@ -9,7 +9,7 @@
 #include "mpi/channels.h"
 #include "mpi/handle_map.h"
 
-struct rf_pending_receive {
+struct rf_pending_receive { /* one line of the cache */
     MPI_Request handle;
     struct rf_post post;
     uint32_t late;  /* packed word, should the match become known late */
@@ -22,14 +22,19 @@ struct rf_pending_receive {
     bool unknown;    /* in the list */
     bool cancelling; /* whether the cancel won is not known yet */
     bool orphan;     /* the program has freed it, the library has not */
-    struct rf_post cancel;
-    uint32_t late_cancel;
+};
+
+/* A cancel of the receive at the same place. */
+struct rf_pending_cancel {
+    struct rf_post post;
+    uint32_t late;
 };
 
 struct rf_pending {
     struct rf_handle_map map;
     struct rf_pending_receive *receives;
-    uint32_t size, unused; /* `unused` heads a list of free places, linked by `newer` */
+    struct rf_pending_cancel *cancels; /* NULL until the program cancels something */
+    uint32_t size, unused;             /* `unused` heads a list of free places, linked by `newer` */
     uint32_t oldest, newest;
     uint32_t orphans, orphans_limit; /* as many are looked through for complete ones */
 };
