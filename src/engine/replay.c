@@ -70,7 +70,7 @@ const struct rf_event *rf_replay_peek(struct rf_session *session) {
             return NULL;
         }
         if (replayer->event.kind == RF_LATE || replayer->event.kind == RF_END)
-            continue; /* late matches are already in their posts */
+            continue; /* what came late is already in its place */
         replayer->ready = true;
         replayer->used = 0;
         return &replayer->event;

@@ -69,6 +69,7 @@ bool rf_free(void) {
     if (!rf_the_session.replayer.free)
         return false;
     rf_stand_ins_release();
+    rf_undecided_release();
     return true;
 }
 

@@ -14,6 +14,7 @@
 #define RF_MPI_ADAPTER_H
 
 #include "engine/session.h"
+#include "mpi/abandon.h"
 #include "mpi/bells.h"
 #include "mpi/channels.h"
 #include "mpi/partners.h"
@@ -74,7 +75,7 @@ struct rf_adapter {
     MPI_Status *room;              /* record: the status of a blocking call, in the mapped log */
     uint32_t *flight;              /* record: the packed word of the blocking call */
     bool flight_used;              /* replay: the call that was cut off has been made */
-    bool cancels;                  /* the program has cancelled something */
+    struct rf_undecided undecided; /* replay: cancels whose outcome nobody saw */
     bool generalized;              /* generalized requests exist: do not query them needlessly */
     bool answered;                 /* the current call has had its event */
     struct rf_failure failure;     /* record */
@@ -225,7 +226,7 @@ RF_STEP void rf_record_completion_alone(MPI_Request request, const MPI_Status *s
     struct rf_pending_receive *receive = *place;
     if (!receive)
         return;
-    rf_pending_learn(&rf_the_session, receive, status, rf_mpi.cancels);
+    rf_pending_learn(&rf_the_session, receive, status);
     rf_pending_settle(&rf_mpi.pending, &rf_the_session, receive, place, status);
 }
 void rf_record_completion_shared(MPI_Request request, const MPI_Status *status);
@@ -244,7 +245,7 @@ static inline void rf_record_match(MPI_Request request, const MPI_Status *status
     rf_session_lock(session);
     struct rf_pending_receive *receive = *rf_pending_place(&rf_mpi.pending, request);
     if (receive)
-        rf_pending_learn(session, receive, status, rf_mpi.cancels);
+        rf_pending_learn(session, receive, status);
     rf_session_unlock(session);
 }
 

@@ -106,11 +106,15 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
 RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)) {
     RF_ENTER(Request_get_status, (request, flag, status));
     RF_REPLAY(rf_replay_get_status(at, request, flag, status));
+    MPI_Status own;
+    bool watching = watch_one(&own, &status);
     *flag = 0;
     int code = rf_reals.Request_get_status(request, flag, status);
     record_flag(&here, code, *flag, 1);
     /* The program sees the match now; a crash before the request is completed must not lose it. */
-    if (*flag && rf_pending_any(&rf_mpi.pending) && !rf_the_session.concurrent)
+    if (*flag && watching)
+        rf_record_match(request, status);
+    if (*flag && watching && !rf_the_session.concurrent)
         rf_pending_sweep();
     return rf_leave(&here, code);
 }

@@ -41,21 +41,28 @@ static void show_wait(const struct rf_here *here) {
     rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
 }
 
-/* A wait for a receive whose match nobody saw did not return in the recorded run, unless it was
-   cancelled: so the recording ends here. */
+/* A wait for a receive that took nothing, or for a request of which nobody saw whether its cancel
+   won, did not return in the recorded run: so the recording ends here. */
 static void must_end_here(const struct rf_here *here, MPI_Request request) {
     const struct rf_stand_in *stand_in = rf_stand_in_find(request);
-    if (!stand_in || !stand_in->held || rf_mpi.cancels || rf_free())
+    if (!(stand_in && stand_in->held) && !rf_undecided_has(request))
+        return;
+    if (rf_free())
         return;
     const struct rf_event *event = rf_replay_peek(&rf_the_session);
     if (!rf_free())
         rf_diverge(&rf_the_session, here, event, NULL,
-                   "the program waits for a receive that took nothing in the recording");
+                   "the program waits for a request that was not completed in the recording");
+}
+
+/* True if some request may not be what it seems. */
+static bool any_special(void) {
+    return rf_stand_ins_any(&rf_mpi.stand_ins) || rf_mpi.undecided.count;
 }
 
 int rf_replay_wait(const struct rf_here *here, MPI_Request *request, MPI_Status *status) {
     show_wait(here);
-    if (!rf_stand_ins_any(&rf_mpi.stand_ins)) {
+    if (!any_special()) {
         rf_await(here, *request);
         return rf_reals.Wait(request, status);
     }
@@ -156,14 +163,14 @@ int rf_replay_waitall(const struct rf_here *here, int count, MPI_Request *reques
     if (error && error->list_length == (uint32_t)count && count > 0)
         return replay_failed_all(here, error, count, requests, NULL, statuses);
     show_wait(here);
-    bool stand_ins = rf_stand_ins_any(&rf_mpi.stand_ins);
-    for (int i = 0; stand_ins && i < count; i++)
+    bool special = any_special();
+    for (int i = 0; special && i < count; i++)
         must_end_here(here, requests[i]);
-    MPI_Request *inner = stand_ins ? behind(count, requests) : requests;
+    MPI_Request *inner = special ? behind(count, requests) : requests;
     for (int i = 0; i < count; i++)
         rf_await(here, inner[i]);
     int code = rf_reals.Waitall(count, inner, statuses);
-    for (int i = 0; stand_ins && i < count; i++)
+    for (int i = 0; special && i < count; i++)
         rf_stand_in_update(&requests[i], inner[i]);
     return code;
 }

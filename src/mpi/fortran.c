@@ -20,7 +20,7 @@
         X(recv) X(irecv) X(sendrecv) X(sendrecv_replace) X(isendrecv) X(isendrecv_replace)         \
         X(start) X(startall) X(probe) X(iprobe) X(mprobe) X(improbe)                               \
         X(wait) X(waitall) X(waitany) X(waitsome)                                                  \
-        X(test) X(testall) X(testany) X(testsome) X(request_get_status)
+        X(test) X(testall) X(testany) X(testsome) X(request_get_status) X(cancel)
 /* clang-format on */
 #    define RF_FORTRAN_FORMS(X, name) X(mpi_##name##_) X(mpi_##name##_f08_) X(mpi_##name##_f08ts_)
 

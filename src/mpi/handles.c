@@ -1,35 +1,5 @@
-/* Calls that end the life of a handle, or change what may be relied on. */
+/* Calls that end the life of a communicator, or change what may be relied on. */
 #include "mpi/adapter.h"
-
-/* Whether a cancel wins is not kept. A wildcard receive that lost its message to a cancel has no
-   match in the recording, is parked in the replay, and can be cancelled there; any other cancel may
-   go another way, so the user is told. */
-RF_WRAPPER(int, Cancel, (MPI_Request * request)) {
-    RF_ENTER(Cancel, (request));
-    rf_note_unsupported(RF_FN_Cancel, here.name);
-    rf_mpi.cancels = true;
-    MPI_Request inner = rf_recording() ? *request : rf_stand_in_inner(*request);
-    return rf_leave(&here, rf_reals.Cancel(&inner));
-}
-
-RF_WRAPPER(int, Request_free, (MPI_Request * request)) {
-    RF_ENTER(Request_free, (request));
-    if (rf_recording()) {
-        const struct rf_pending_receive *receive = rf_pending_find(&rf_mpi.pending, *request);
-        /* Nobody will ever be told what a freed receive takes. */
-        if (receive && receive->state != RF_INACTIVE)
-            rf_note_unsupported(RF_FN_Request_free, here.name);
-        rf_pending_forget(*request);
-    } else {
-        struct rf_stand_in *stand_in = rf_stand_in_find(*request);
-        if (stand_in) {
-            if (stand_in->inner != MPI_REQUEST_NULL && stand_in->inner != *request)
-                rf_reals.Request_free(&stand_in->inner);
-            rf_stand_in_forget(stand_in);
-        }
-    }
-    return rf_leave(&here, rf_reals.Request_free(request));
-}
 
 RF_WRAPPER(int, Comm_free, (MPI_Comm * comm)) {
     RF_ENTER(Comm_free, (comm));

@@ -171,10 +171,11 @@ RF_WRAPPER(int, Finalize, (void)) {
     if (replaying) {
         if (!rf_free())
             rf_replay_finish(session, &here, RF_END_FINALIZE, 0);
+        rf_undecided_release();
         rf_stand_ins_close();
         rf_progress_wait(&session->replayer, &here, RF_NO_PEER, RF_NO_PEER);
     } else {
-        rf_pending_sweep();
+        rf_pending_finish();
         rf_recorder_close(&session->recorder, RF_END_FINALIZE, 0);
     }
     session->mode = RF_OFF;
@@ -189,7 +190,7 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     RF_ENTER(Abort, (comm, errorcode));
     struct rf_session *session = &rf_the_session;
     if (rf_recording()) {
-        rf_pending_sweep();
+        rf_pending_finish();
         rf_recorder_close(&session->recorder, RF_END_ABORT, errorcode);
     } else {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);

@@ -47,13 +47,34 @@ bool rf_status_cancelled(const MPI_Status *status) {
     return cancelled;
 }
 
-static void ask(struct rf_pending_receive *receive) {
-    MPI_Status status;
+/* A cancelled receive took nothing, and its status says nonsense. */
+void rf_pending_learn_cancel(struct rf_pending_receive *receive, const MPI_Status *status) {
+    struct rf_recorder *recorder = &rf_the_session.recorder;
+    bool cancelled = rf_status_cancelled(status);
+    receive->cancelling = false;
+    if (recorder->on)
+        rf_recorder_match(recorder, &receive->cancel, cancelled, 0);
+    if (!cancelled || receive->state != RF_UNMATCHED)
+        return;
+    rf_pending_known(receive);
+    if (recorder->on)
+        rf_recorder_match(recorder, &receive->post, RF_UNDEFINED, RF_UNDEFINED);
+}
+
+static MPI_Request handle_of(const struct rf_pending_receive *receive) {
     MPI_Request request;
     memcpy(&request, &receive->key, sizeof request);
+    return request;
+}
+
+/* True if the request is complete. */
+static bool ask(struct rf_pending_receive *receive) {
+    MPI_Status status;
     status.MPI_SOURCE = RF_UNKNOWN; /* in case the library says yes without saying what */
-    if (rf_look(request, &status))
-        rf_pending_learn(&rf_the_session, receive, &status, rf_mpi.cancels);
+    if (!rf_look(handle_of(receive), &status))
+        return false;
+    rf_pending_learn(&rf_the_session, receive, &status);
+    return true;
 }
 
 void rf_pending_sweep(void) {
@@ -82,15 +103,95 @@ void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_re
     }
 }
 
-void rf_pending_forget(MPI_Request request) {
+/* A request that is in no list: only its cancel has something to tell. */
+static struct rf_pending_receive *add_named(struct rf_pending *pending, MPI_Request request) {
+    struct rf_pending_receive *receive = rf_pending_add(pending, request, 0, 0, false);
+    if (receive) {
+        receive->state = RF_MATCHED;
+        receive->post.ordinal = 0; /* the oldest: it makes no other be asked */
+    }
+    return receive;
+}
+
+/* Whether a cancel won is seen when the request completes. A call for a request that is being
+   cancelled already, or cannot be, changes nothing. */
+static struct rf_pending_receive *begin_cancel(const struct rf_here *here, MPI_Request request) {
+    struct rf_session *session = &rf_the_session;
+    struct rf_post cancel;
+    rf_recorder_post(&session->recorder, rf_here_pack(session, here, RF_CANCEL, 0), &cancel);
+    struct rf_pending_receive *receive = rf_pending_find(&rf_mpi.pending, request);
+    if (!receive)
+        receive = add_named(&rf_mpi.pending, request);
+    if (!receive)
+        return NULL;
+    if (receive->state == RF_INACTIVE || receive->cancelling) {
+        rf_recorder_match(&session->recorder, &cancel, 0, 0);
+        return NULL;
+    }
+    receive->cancelling = true;
+    receive->cancel = cancel;
+    return receive;
+}
+
+void rf_pending_cancel(const struct rf_here *here, MPI_Request request) {
+    struct rf_session *session = &rf_the_session;
+    rf_session_lock(session);
+    struct rf_pending_receive *receive = session->recorder.on ? begin_cancel(here, request) : NULL;
+    rf_session_unlock(session);
+    /* The libraries mostly know at once; then the program may die before it asks. */
+    if (receive && !session->concurrent)
+        ask(receive);
+}
+
+/* Frees the orphans that are complete, or all. */
+static void free_orphans(struct rf_pending *pending, bool all) {
+    for (uint32_t i = 0; pending->orphans && i < pending->size; i++) {
+        struct rf_pending_receive **place = &pending->buckets[i];
+        while (*place) {
+            struct rf_pending_receive *receive = *place;
+            MPI_Request handle = handle_of(receive);
+            if (!receive->orphan || (!(ask(receive) && rf_partner_done(handle)) && !all)) {
+                place = &receive->next;
+                continue;
+            }
+            if (receive->state == RF_UNMATCHED)
+                rf_pending_known(receive);
+            receive->orphan = receive->cancelling = false;
+            pending->orphans--;
+            rf_pending_remove(pending, receive, place);
+            rf_reals.Request_free(&handle);
+        }
+    }
+}
+
+bool rf_pending_orphan(MPI_Request request) {
     struct rf_session *session = &rf_the_session;
     struct rf_pending *pending = &rf_mpi.pending;
+    bool keep = false;
     rf_session_lock(session);
-    if (rf_pending_find(pending, request)) {
-        struct rf_pending_receive **place = rf_pending_place(pending, request);
-        if ((*place)->state == RF_UNMATCHED)
-            rf_pending_known(*place);
-        rf_pending_remove(pending, *place, place);
+    struct rf_pending_receive *receive = rf_pending_find(pending, request);
+    if (receive) {
+        keep = receive->state == RF_UNMATCHED || receive->cancelling;
+        receive->orphan = keep;
+        pending->orphans += keep;
+        if (!keep)
+            rf_pending_remove(pending, receive, rf_pending_place(pending, request));
     }
     rf_session_unlock(session);
+    if (keep && pending->orphans > pending->orphans_limit && !session->concurrent) {
+        free_orphans(pending, false);
+        pending->orphans_limit = pending->orphans * 2 + 16;
+    }
+    return keep;
+}
+
+void rf_pending_finish(void) {
+    struct rf_pending *pending = &rf_mpi.pending;
+    rf_pending_sweep();
+    for (uint32_t i = 0; i < pending->size; i++)
+        for (struct rf_pending_receive *receive = pending->buckets[i]; receive;
+             receive = receive->next)
+            if (receive->cancelling)
+                ask(receive);
+    free_orphans(pending, true);
 }

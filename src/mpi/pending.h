@@ -1,6 +1,7 @@
-/* Recording: the wildcard receives whose match is not known yet, in the order of their posts, and
-   the persistent ones that may be started again. Posting and completing are on the path of a call:
-   they allocate only when the table doubles. */
+/* Recording: the requests that have something to tell when they are complete. These are wildcard
+   receives whose match is not known yet, in the order of their posts, the persistent ones that may
+   be started again, and all requests that the program wants to cancel. Posting and completing are
+   on the path of a call: they allocate only when the table doubles. */
 #ifndef RF_MPI_PENDING_H
 #define RF_MPI_PENDING_H
 
@@ -26,6 +27,9 @@ struct rf_pending_receive {
     int source, tag; /* as the program asked, wildcards included */
     bool persistent;
     uint8_t state;
+    bool cancelling; /* whether the cancel won is not known yet */
+    bool orphan;     /* the program has freed it, the library has not */
+    struct rf_post cancel;
 };
 
 struct rf_pending {
@@ -34,7 +38,8 @@ struct rf_pending {
     uint32_t shift; /* 64 - log2(number of buckets) */
     uint32_t size;  /* receives there is room for, as many as buckets */
     uint32_t used;
-    struct rf_link ring; /* between the newest and the oldest of the unknown matches */
+    uint32_t orphans, orphans_limit; /* as many are looked through for complete ones */
+    struct rf_link ring;             /* between the newest and the oldest of the unknown matches */
 };
 
 void rf_pending_open(struct rf_pending *pending);
@@ -105,7 +110,9 @@ RF_STEP void rf_pending_remove(struct rf_pending *pending, struct rf_pending_rec
     pending->used--;
 }
 
+/* What is done outside the common path. */
 bool rf_status_cancelled(const MPI_Status *status);
+void rf_pending_learn_cancel(struct rf_pending_receive *receive, const MPI_Status *status);
 void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
                           const MPI_Status *status);
 
@@ -113,13 +120,13 @@ void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_re
    call before any of them is settled: the library has let go of all of them, and must not be asked
    about one that another one of the call is younger than. */
 RF_STEP void rf_pending_learn(struct rf_session *session, struct rf_pending_receive *receive,
-                              const MPI_Status *status, bool cancels) {
+                              const MPI_Status *status) {
+    if (__builtin_expect(receive->cancelling, 0))
+        rf_pending_learn_cancel(receive, status);
     if (__builtin_expect(receive->state != RF_UNMATCHED, 0))
         return;
     rf_pending_known(receive);
-    /* A cancelled receive took nothing, and its status says nonsense. */
-    if (status->MPI_SOURCE >= 0 && session->recorder.on &&
-        !(__builtin_expect(cancels, 0) && rf_status_cancelled(status)))
+    if (status->MPI_SOURCE >= 0 && session->recorder.on)
         rf_recorder_match(&session->recorder, &receive->post, status->MPI_SOURCE, status->MPI_TAG);
 }
 
@@ -140,9 +147,13 @@ RF_STEP void rf_pending_settle(struct rf_pending *pending, const struct rf_sessi
         rf_pending_remove(pending, receive, place);
 }
 
-/* The program gave the request up. */
-void rf_pending_forget(MPI_Request request);
+/* The program wants to cancel the request, and the library has been told. */
+void rf_pending_cancel(const struct rf_here *here, MPI_Request request);
+/* The program frees the request. True if it has something to tell yet, and must be kept. */
+bool rf_pending_orphan(MPI_Request request);
 /* Asks the library, without completing anything, for matches it knows but has not reported. */
 void rf_pending_sweep(void);
+/* The same at the end of the recording, when orphans are freed as well. */
+void rf_pending_finish(void);
 
 #endif

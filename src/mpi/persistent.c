@@ -59,8 +59,8 @@ static int start(const struct rf_here *here, MPI_Request *request) {
         return rf_reals.Start(request);
     int source = stand_in->receive.source;
     int tag = stand_in->receive.tag;
-    enum rf_naming naming = rf_name_post(here, stand_in->receive.comm, &source, &tag);
-    return rf_stand_in_start(stand_in, naming != RF_NAME_HELD, source, tag);
+    enum rf_match match = rf_name_post(here, stand_in->receive.comm, &source, &tag);
+    return rf_stand_in_start(stand_in, match, source, tag);
 }
 
 RF_WRAPPER(int, Start, (MPI_Request * request)) {

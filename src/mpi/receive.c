@@ -45,24 +45,25 @@ static bool end_of_trust(MPI_Comm comm, int source, int tag) {
 }
 
 /* A call that failed without a message was refused for its arguments, and will be again. */
-enum rf_naming rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
+enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
     char detail[80];
     if (rf_recorded_error(here))
-        return RF_NAME_FREE;
+        return RF_MATCH_KNOWN;
     describe(detail, sizeof detail, *source, *tag);
     const struct rf_event *event =
         rf_expect(here, RF_IS(POST), rf_channel_of(&rf_mpi.channels, comm), detail);
     if (!event)
-        return RF_NAME_FREE;
-    enum rf_naming naming = RF_NAME_HELD;
-    if (event->first != RF_UNKNOWN) {
+        return RF_MATCH_KNOWN;
+    enum rf_match match = event->first == RF_UNKNOWN     ? RF_MATCH_UNKNOWN
+                          : event->first == RF_UNDEFINED ? RF_MATCH_NOTHING
+                                                         : RF_MATCH_KNOWN;
+    if (match == RF_MATCH_KNOWN) {
         if (end_of_trust(comm, event->first, event->second))
-            return RF_NAME_FREE;
+            return RF_MATCH_KNOWN;
         name(here, event, detail, source, tag);
-        naming = RF_NAME_KNOWN;
     }
     rf_take();
-    return naming;
+    return match;
 }
 
 /* ---- blocking calls ---- */
@@ -119,8 +120,10 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
                     MPI_Request *request) {
     int source = receive->source;
     int tag = receive->tag;
-    if (!rf_recording() && rf_name_post(here, receive->comm, &source, &tag) == RF_NAME_HELD)
-        return rf_stand_in_park(receive, request);
+    enum rf_match match =
+        rf_recording() ? RF_MATCH_KNOWN : rf_name_post(here, receive->comm, &source, &tag);
+    if (match != RF_MATCH_KNOWN)
+        return rf_stand_in_park(receive, match, request);
     int code = rf_receive_post(receive, source, tag, request);
     if (rf_recording() && code == MPI_SUCCESS)
         rf_record_post(here, *request, source, tag, receive->comm);

@@ -74,9 +74,9 @@ RF_STEP void rf_blocking_end(struct rf_blocking *call) {
         *call->caller = *call->status;
 }
 
-/* What a wildcard receive that is posted now is going to take, according to the recording. */
-enum rf_naming { RF_NAME_FREE, RF_NAME_KNOWN, RF_NAME_HELD };
-enum rf_naming rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag);
+/* What a wildcard receive that is posted now is going to take, according to the recording: then
+   source and tag are those of the message. A rank that is free posts what it asks for. */
+enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag);
 
 /* Posts a wildcard receive: recording notes the post, replay names or parks it. */
 int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive,

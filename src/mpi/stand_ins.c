@@ -67,7 +67,13 @@ static void set_held(struct rf_stand_in *stand_in, bool held) {
     stand_in->held = held;
 }
 
-int rf_stand_in_park(const struct rf_receive *receive, MPI_Request *request) {
+static void hold(struct rf_stand_in *stand_in, enum rf_match match) {
+    stand_in->order = rf_mpi.stand_ins.started++;
+    stand_in->nothing = match == RF_MATCH_NOTHING;
+    set_held(stand_in, match != RF_MATCH_KNOWN);
+}
+
+int rf_stand_in_park(const struct rf_receive *receive, enum rf_match match, MPI_Request *request) {
     int code = park(receive, request);
     if (code != MPI_SUCCESS)
         return code;
@@ -75,8 +81,7 @@ int rf_stand_in_park(const struct rf_receive *receive, MPI_Request *request) {
     if (!stand_in)
         return MPI_ERR_NO_MEM;
     stand_in->inner = *request;
-    stand_in->order = rf_mpi.stand_ins.started++;
-    set_held(stand_in, true);
+    hold(stand_in, match);
     return MPI_SUCCESS;
 }
 
@@ -93,11 +98,11 @@ struct rf_stand_in *rf_stand_in_find(MPI_Request request) {
     return place == RF_NOWHERE ? NULL : rf_mpi.stand_ins.entries[place];
 }
 
-int rf_stand_in_start(struct rf_stand_in *stand_in, bool known, int source, int tag) {
-    stand_in->order = rf_mpi.stand_ins.started++;
-    set_held(stand_in, !known);
-    return known ? rf_receive_post(&stand_in->receive, source, tag, &stand_in->inner)
-                 : park(&stand_in->receive, &stand_in->inner);
+int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int source, int tag) {
+    hold(stand_in, match);
+    return match == RF_MATCH_KNOWN
+               ? rf_receive_post(&stand_in->receive, source, tag, &stand_in->inner)
+               : park(&stand_in->receive, &stand_in->inner);
 }
 
 MPI_Request rf_stand_in_inner(MPI_Request request) {
@@ -105,7 +110,7 @@ MPI_Request rf_stand_in_inner(MPI_Request request) {
     return stand_in && stand_in->inner != MPI_REQUEST_NULL ? stand_in->inner : request;
 }
 
-void rf_stand_in_forget(struct rf_stand_in *stand_in) {
+static void forget(struct rf_stand_in *stand_in) {
     struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
     uint64_t key = rf_request_key(stand_in->handle);
     uint32_t place = rf_handle_find(&stand_ins->map, key);
@@ -132,15 +137,35 @@ void rf_stand_in_update(MPI_Request *request, MPI_Request inner) {
         rf_reals.Cancel(request);
         rf_reals.Request_free(request);
     }
-    rf_stand_in_forget(stand_in);
+    forget(stand_in);
     *request = MPI_REQUEST_NULL;
+}
+
+void rf_stand_in_cancelled(MPI_Request request) {
+    struct rf_stand_in *stand_in = rf_stand_in_find(request);
+    if (stand_in)
+        set_held(stand_in, false);
+}
+
+static int free_both(struct rf_stand_in *stand_in) {
+    MPI_Request handle = stand_in->handle;
+    if (stand_in->inner != MPI_REQUEST_NULL && stand_in->inner != handle)
+        rf_reals.Request_free(&stand_in->inner);
+    forget(stand_in);
+    return rf_reals.Request_free(&handle);
+}
+
+int rf_stand_in_free(struct rf_stand_in *stand_in, MPI_Request *request) {
+    *request = MPI_REQUEST_NULL;
+    stand_in->freed = stand_in->held;
+    return stand_in->freed ? MPI_SUCCESS : free_both(stand_in);
 }
 
 bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag) {
     const struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
     for (uint32_t i = 0; stand_ins->held && i < stand_ins->size; i++) {
         const struct rf_stand_in *stand_in = stand_ins->entries[i];
-        if (!stand_in || !stand_in->held || stand_in->receive.comm != comm)
+        if (!stand_in || !stand_in->held || stand_in->nothing || stand_in->receive.comm != comm)
             continue;
         const struct rf_receive *receive = &stand_in->receive;
         if ((receive->source == MPI_ANY_SOURCE || receive->source == source) &&
@@ -169,11 +194,16 @@ void rf_stand_ins_release(void) {
             first->order = UINT64_MAX;
         }
         rf_receive_post(&first->receive, first->receive.source, first->receive.tag, &first->inner);
+        if (first->freed)
+            free_both(first);
     }
 }
 
 void rf_stand_ins_close(void) {
     struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    for (uint32_t i = 0; i < stand_ins->size; i++)
+        if (stand_ins->entries[i] && stand_ins->entries[i]->freed)
+            free_both(stand_ins->entries[i]);
     if (stand_ins->has_parking)
         rf_reals.Comm_free(&stand_ins->parking);
     stand_ins->has_parking = false;

@@ -4,9 +4,9 @@
    that the program gets:
    - a persistent one names its source once and for all, but each start may have taken a message
      from somebody else. The program's handle is never started; each start posts a plain receive.
-   - one whose match was never seen. Posted as it is it could take a message that the recording
-     gives to a later receive. It is parked on a communicator where nothing ever arrives, and posted
-     for real when the recording is over. */
+   - one that took nothing because it was cancelled, or whose match was never seen. Posted as it is
+     it could take a message that the recording gives to a later receive. It is parked on a
+     communicator where nothing ever arrives, and posted for real when the recording is over. */
 #ifndef RF_MPI_STAND_INS_H
 #define RF_MPI_STAND_INS_H
 
@@ -29,7 +29,9 @@ struct rf_stand_in {
     MPI_Request inner;  /* what the library works on; MPI_REQUEST_NULL while inactive */
     struct rf_receive receive;
     bool persistent;
-    bool held; /* parked: its match is not known */
+    bool held;    /* parked: it took nothing, or nobody knows what */
+    bool nothing; /* it took nothing */
+    bool freed;   /* by the program, but not yet by us */
     uint64_t order;
 };
 
@@ -50,17 +52,23 @@ static inline bool rf_stand_ins_any(const struct rf_stand_ins *stand_ins) {
 /* Posts a receive under the given source and tag. */
 int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_Request *request);
 
-int rf_stand_in_park(const struct rf_receive *receive, MPI_Request *request);
+/* What is known of the message that a receive takes. */
+enum rf_match { RF_MATCH_UNKNOWN, RF_MATCH_NOTHING, RF_MATCH_KNOWN };
+
+int rf_stand_in_park(const struct rf_receive *receive, enum rf_match match, MPI_Request *request);
 int rf_stand_in_persistent(const struct rf_receive *receive, MPI_Request *request);
 struct rf_stand_in *rf_stand_in_find(MPI_Request request);
-/* Starts a persistent stand-in: with a known match, or parked if `known` is false. */
-int rf_stand_in_start(struct rf_stand_in *stand_in, bool known, int source, int tag);
+/* Starts a persistent stand-in: with a known match, or else parked. */
+int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int source, int tag);
 /* What the library is to be asked about instead of this handle. */
 MPI_Request rf_stand_in_inner(MPI_Request request);
 /* After the library worked on the inner request: keeps the stand-in and the program's handle as the
    program expects them. */
 void rf_stand_in_update(MPI_Request *request, MPI_Request inner);
-void rf_stand_in_forget(struct rf_stand_in *stand_in);
+/* The parked request behind this handle is cancelled: it will never be posted. */
+void rf_stand_in_cancelled(MPI_Request request);
+/* The program frees its handle. What is held stays until the recording is over. */
+int rf_stand_in_free(struct rf_stand_in *stand_in, MPI_Request *request);
 /* True if a parked receive could take this message: then it has taken an earlier one. */
 bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag);
 /* The recording is over: posts what is parked, in order. */

@@ -477,7 +477,7 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
                 right ? (uint8_t)(guess->confidence + (guess->confidence < MAX_CONFIDENCE)) : 0;
             guess->position = (uint16_t)at;
         }
-        if (rf_packed_kind(entry->what) == RF_POST) {
+        if (flags_of(entry->what) & RF_OPEN) {
             ++*posts;
             *unmatched += entry->first == RF_UNKNOWN;
         }

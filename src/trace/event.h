@@ -20,21 +20,24 @@ enum rf_kind {
 /* What the two fixed columns of a kind hold. Decides the codec, the checks and the printing. */
 enum rf_column {
     RF_COL_NONE,
-    RF_COL_SOURCE, /* rank in the channel; RF_UNKNOWN while a post has no match */
+    RF_COL_SOURCE, /* rank in the channel; RF_UNKNOWN while a post has no match, RF_UNDEFINED if it
+                      was cancelled */
     RF_COL_TAG,
-    RF_COL_INDEX, /* place in the caller's array of requests; RF_UNDEFINED for "none active" */
-    RF_COL_COUNT, /* how many requests the caller passed */
-    RF_COL_CLASS, /* error class, in the numbers of the recorded library */
-    RF_COL_CALL,  /* low 32 bits of the count of signed calls so far */
-    RF_COL_HASH,  /* signature of the deterministic calls so far */
-    RF_COL_HOW,   /* enum rf_end */
-    RF_COL_CODE,  /* exit or abort code */
+    RF_COL_INDEX,     /* place in the caller's array of requests; RF_UNDEFINED for "none active" */
+    RF_COL_COUNT,     /* how many requests the caller passed */
+    RF_COL_CLASS,     /* error class, in the numbers of the recorded library */
+    RF_COL_CALL,      /* low 32 bits of the count of signed calls so far */
+    RF_COL_HASH,      /* signature of the deterministic calls so far */
+    RF_COL_HOW,       /* enum rf_end */
+    RF_COL_CODE,      /* exit or abort code */
+    RF_COL_CANCELLED, /* 1, or 0 if the request completed all the same; RF_UNKNOWN at first */
 };
 
 enum rf_event_flags {
     RF_REPEATS = 1, /* equal neighbours are folded into one event with a run length */
     RF_LIST = 2,    /* followed by a list of integers */
-    RF_BACK = 4,    /* the run field says how many posts ago, not how often */
+    RF_BACK = 4,    /* the run field says how many open events ago, not how often */
+    RF_OPEN = 8,    /* written with its columns unknown, filled in later, or by an RF_BACK event */
 };
 
 #define RF_UNKNOWN INT32_MIN         /* a post whose match was never seen */
@@ -50,6 +53,7 @@ enum rf_end {
 
 /* A packed word names the kind, the channel and the call site of an event. */
 #define RF_KIND_BITS 4
+#define RF_KIND_MASK ((1u << RF_KIND_BITS) - 1)
 #define RF_CHANNEL_BITS 10
 #define RF_SITE_BITS 18
 #define RF_MAX_CHANNELS (1u << RF_CHANNEL_BITS)
@@ -61,7 +65,7 @@ static inline uint32_t rf_pack(enum rf_kind kind, uint32_t channel, uint32_t sit
     return (uint32_t)kind | channel << RF_KIND_BITS | site << (RF_KIND_BITS + RF_CHANNEL_BITS);
 }
 static inline enum rf_kind rf_packed_kind(uint32_t what) {
-    return (enum rf_kind)(what & ((1u << RF_KIND_BITS) - 1));
+    return (enum rf_kind)(what & RF_KIND_MASK);
 }
 static inline uint32_t rf_packed_channel(uint32_t what) {
     return what >> RF_KIND_BITS & (RF_MAX_CHANNELS - 1);
@@ -79,7 +83,7 @@ struct rf_event {
     uint32_t site;
     int32_t first, second; /* the kind's two columns */
     uint64_t run;          /* equal events in a row, this one included; 1 for most */
-    uint32_t back;         /* RF_BACK kinds: the post meant is the back-th latest (1 = latest) */
+    uint32_t back; /* RF_BACK kinds: the open event meant is the back-th latest (1 = latest) */
     uint32_t list_length;
     const int32_t *list; /* valid until the next event is read */
 };

@@ -27,7 +27,7 @@ static bool check_header(struct rf_log_file *file, struct rf_error *error) {
                        "%s: was written by a newer Refrain (format %" PRIu32
                        ", this one reads up to %u), or is damaged at byte 8",
                        file->path, log->version, RF_LOG_VERSION);
-    if (log->check != rf_log_fixed_check(log) || log->version != RF_LOG_VERSION ||
+    if (log->check != rf_log_fixed_check(log) || !log->version ||
         log->segments != RF_LOG_SEGMENTS || log->segment_slots != RF_SEGMENT_SLOTS ||
         log->slot_bytes != sizeof(struct rf_entry) || log->sites_capacity != RF_MAX_SITES ||
         log->modules_capacity != RF_LOG_MODULES || log->names_capacity != RF_LOG_NAMES ||

@@ -504,7 +504,7 @@ static void fill_event(struct rf_reader *reader, struct rf_event *event,
     };
     if (rf_is_decision(event->kind))
         reader->number += event->run;
-    if (event->kind == RF_POST)
+    if (flags & RF_OPEN)
         give_match(reader, event);
 }
 

@@ -25,12 +25,12 @@ struct rf_recorder {
     struct rf_entry *end;     /* end of the current segment */
     struct rf_entry *last;    /* the entry that an equal event may be folded into, or NULL */
     uint64_t segment;         /* number of the current segment, from 0 */
-    uint64_t posts;           /* posts so far */
+    uint64_t posts;           /* open events so far */
     bool on;                  /* false once recording stopped (disk full, fork, end) */
     struct rf_writer *writer; /* everything else */
 };
 
-/* Names a post whose match will be filled in later. */
+/* Names a post or cancel that will be filled in later. */
 struct rf_post {
     struct rf_entry *entry;
     uint64_t segment;
@@ -90,7 +90,7 @@ RF_STEP void rf_recorder_fold(struct rf_recorder *recorder, uint32_t what, int32
         rf_recorder_put(recorder, what, first, second, 1);
 }
 
-/* Appends a post with unknown match. */
+/* Appends an open event: a post with unknown match, a cancel with unknown outcome. */
 RF_STEP void rf_recorder_post(struct rf_recorder *recorder, uint32_t what, struct rf_post *post) {
     rf_recorder_put(recorder, what, RF_UNKNOWN, RF_UNKNOWN, 1);
     post->entry = recorder->last;
@@ -99,15 +99,16 @@ RF_STEP void rf_recorder_post(struct rf_recorder *recorder, uint32_t what, struc
     post->what = what;
 }
 
-/* Fills in the match of a post; where its place has been coded already, an event refers to it. */
+/* Fills in the match of a post, or the outcome of a cancel as `source`. Where the place has been
+   coded already, an event refers to it. */
 RF_STEP void rf_recorder_match(struct rf_recorder *recorder, const struct rf_post *post,
                                int32_t source, int32_t tag) {
     if (__builtin_expect(recorder->segment - post->segment <= 1, 1)) {
         post->entry->second = tag;
         __atomic_store_n(&post->entry->first, source, __ATOMIC_RELEASE);
     } else {
-        rf_recorder_put(recorder, post->what - RF_POST + RF_LATE, source, tag,
-                        (uint32_t)(recorder->posts - post->ordinal));
+        rf_recorder_put(recorder, rf_pack(RF_LATE, 0, 0) | (post->what & ~RF_KIND_MASK), source,
+                        tag, (uint32_t)(recorder->posts - post->ordinal));
     }
 }
 

@@ -65,7 +65,7 @@ bool rf_trace_file_header(struct rf_trace_file *trace, struct rf_error *error) {
                        ", this one reads up to %u)%s",
                        trace->path, header.version, RF_TRACE_VERSION,
                        whole ? "" : ", or its header is damaged at byte 8");
-    if (!whole || header.version != RF_TRACE_VERSION)
+    if (!whole || !header.version)
         return rf_fail(error, RF_EXIT_TRACE, "%s: the header is damaged at byte 8", trace->path);
     return true;
 }

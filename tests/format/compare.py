@@ -21,6 +21,7 @@ RUNS = [
     ("testsome", [], 4),
     ("errors_wait", [], 4),
     ("irecv_wildcard", [], 4),
+    ("cancel", [], 4),
     ("longrun", ["4000"], 2),
     ("crash", ["segfault", "25"], 4),
     ("crash", ["mpi_abort"], 3),

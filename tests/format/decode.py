@@ -12,7 +12,7 @@ import sys
 
 KINDS = [
     None,
-    ("post", "source", "tag", ""),
+    ("post", "source", "tag", "open"),
     ("recv", "source", "tag", "repeats"),
     ("found", "source", "tag", "repeats"),
     ("none", "count", None, "repeats"),
@@ -23,8 +23,9 @@ KINDS = [
     ("late", "source", "tag", "back"),
     ("check", "hash", "call", ""),
     ("end", "how", "code", ""),
+    ("cancel", "cancelled", None, "open"),
 ]
-POST, NONE, LATE, CHECK, END = 1, 4, 9, 10, 11
+NONE, LATE, CHECK, END = 4, 9, 10, 11
 UNKNOWN, UNDEFINED = -(2**31), -(2**31) + 1
 GOES_ON = 2**31
 SLOT = struct.Struct("<IiiI")
@@ -402,8 +403,8 @@ class Trace:
 
     def read_chunks(self, data):
         magic, version = struct.unpack_from("<8sI", data)
-        if magic != b"RFTRACE\n" or version != 1:
-            sys.exit(f"rank {self.rank}: not a trace of version 1")
+        if magic != b"RFTRACE\n" or version not in (1, 2):
+            sys.exit(f"rank {self.rank}: not a trace of version 1 or 2")
         at = 24
         # The last chunk of a killed run may not be whole.
         while at + 48 <= len(data):
@@ -438,8 +439,8 @@ class Trace:
             self.sites.append((function, module, payload.varint()))
 
     def read_log(self, data):
-        if data[:8] != b"RFTAIL\r\n" or struct.unpack_from("<I", data, 8)[0] != 1:
-            sys.exit(f"rank {self.rank}: not a log of version 1")
+        if data[:8] != b"RFTAIL\r\n" or struct.unpack_from("<I", data, 8)[0] not in (1, 2):
+            sys.exit(f"rank {self.rank}: not a log of version 1 or 2")
         geometry = struct.unpack_from("<7I", data, 12)
         segments, slots, _, site_room, module_room, name_room, ring = geometry
         sealed = [word % 2**48 for word in struct.unpack_from("<7Q", data, 424)]
@@ -473,13 +474,13 @@ class Trace:
 
     def events(self):
         entries = self.joined()
-        posts = []
+        left_open = []
         for entry in entries:
-            if entry.what & 15 == POST:
-                posts.append(entry)
+            if flag_of(entry.what) == "open":
+                left_open.append(entry)
             elif entry.what & 15 == LATE:
-                post = posts[len(posts) - entry.run]
-                post.first, post.second = entry.first, entry.second
+                meant = left_open[len(left_open) - entry.run]
+                meant.first, meant.second = entry.first, entry.second
         number = 0
         for entry in entries:
             if entry.what & 15 != END:

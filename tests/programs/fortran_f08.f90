@@ -6,9 +6,8 @@ program fortran_f08
   integer, parameter :: rounds = 8, most = 128
   type(MPI_Request) :: requests(most), other
   type(MPI_Status) :: status, statuses(most)
-  ! MPICH 4.0 counts from zero in mpi_f08, against the standard.
-  integer, asynchronous :: words(0:most) = 0, word
-  integer :: indices(most), ierror, rank, nodes, total, i, index, done, failed
+  integer, asynchronous :: words(most), word
+  integer :: indices(most), ierror, rank, nodes, total, i, index, done, failed, shift
   logical :: flag
 
   call MPI_Init(ierror)
@@ -16,6 +15,11 @@ program fortran_f08
   call MPI_Comm_size(MPI_COMM_WORLD, nodes, ierror)
   call program_open(rank)
   total = (nodes - 1)*rounds
+
+  ! MPICH 4.0 counts from zero in mpi_f08, against the standard.
+  call MPI_Irecv(word, 1, MPI_INTEGER, MPI_PROC_NULL, 0, MPI_COMM_WORLD, requests(1), ierror)
+  call MPI_Waitany(1, requests, index, MPI_STATUS_IGNORE, ierror)
+  shift = 1 - index
 
   ! Blocking receives, every second without a status.
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
@@ -44,7 +48,7 @@ program fortran_f08
         call MPI_Waitany(total, requests, index, status, ierror)
         call observe('index', index)
         call observe('source', status%MPI_SOURCE)
-        call observe('word', words(index))
+        call observe('word', words(index + shift))
      end do
      call MPI_Waitany(total, requests, index, MPI_STATUS_IGNORE, ierror)
      if (index == MPI_UNDEFINED) call observe('undefined', 1)
@@ -65,14 +69,14 @@ program fortran_f08
            call observe('failed', failed)
            call observe('index', indices(i))
            call observe('source', statuses(i)%MPI_SOURCE)
-           call observe('word', words(indices(i)))
+           call observe('word', words(indices(i) + shift))
         end do
      end do
   else
      call send_all()
   end if
 
-  ! Probes, a persistent receive, and a test of a collective.
+  ! Probes and a persistent receive.
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   if (rank == 0) then
      call MPI_Recv_init(word, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, other, ierror)
@@ -94,6 +98,34 @@ program fortran_f08
   else
      call send_all()
   end if
+
+  ! Cancels that race with the messages.
+  call MPI_Barrier(MPI_COMM_WORLD, ierror)
+  if (rank == 0) then
+     done = 0
+     do i = 1, total
+        call MPI_Irecv(word, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, other, ierror)
+        call program_dawdle()
+        call MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE, ierror)
+        call MPI_Cancel(other, ierror)
+        call MPI_Wait(other, status, ierror)
+        call MPI_Test_cancelled(status, flag, ierror)
+        if (flag) cycle
+        done = done + 1
+        call observe('not cancelled', i)
+        call observe('source', status%MPI_SOURCE)
+        call observe('word', word)
+     end do
+     do i = done + 1, total
+        call MPI_Recv(word, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &
+                      MPI_STATUS_IGNORE, ierror)
+        call observe('word', word)
+     end do
+  else
+     call send_all()
+  end if
+
+  ! A test of a collective.
   call MPI_Ibarrier(MPI_COMM_WORLD, other, ierror)
   flag = .false.
   failed = -1

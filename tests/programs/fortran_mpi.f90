@@ -71,7 +71,7 @@ program fortran_mpi
      call send_all()
   end if
 
-  ! Probes, a persistent receive, and a test of a collective.
+  ! Probes and a persistent receive.
   call MPI_Barrier(MPI_COMM_WORLD, ierror)
   if (rank == 0) then
      call MPI_Recv_init(word, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, other, ierror)
@@ -93,6 +93,34 @@ program fortran_mpi
   else
      call send_all()
   end if
+
+  ! Cancels that race with the messages.
+  call MPI_Barrier(MPI_COMM_WORLD, ierror)
+  if (rank == 0) then
+     done = 0
+     do i = 1, total
+        call MPI_Irecv(word, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, other, ierror)
+        call program_dawdle()
+        call MPI_Iprobe(MPI_ANY_SOURCE, 77, MPI_COMM_WORLD, flag, MPI_STATUS_IGNORE, ierror)
+        call MPI_Cancel(other, ierror)
+        call MPI_Wait(other, status, ierror)
+        call MPI_Test_cancelled(status, flag, ierror)
+        if (flag) cycle
+        done = done + 1
+        call observe('not cancelled', i)
+        call observe('source', status(MPI_SOURCE))
+        call observe('word', word)
+     end do
+     do i = done + 1, total
+        call MPI_Recv(word, 1, MPI_INTEGER, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &
+                      MPI_STATUS_IGNORE, ierror)
+        call observe('word', word)
+     end do
+  else
+     call send_all()
+  end if
+
+  ! A test of a collective.
   call MPI_Ibarrier(MPI_COMM_WORLD, other, ierror)
   flag = .false.
   failed = -1

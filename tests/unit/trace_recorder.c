@@ -34,8 +34,10 @@ static void append_all(struct mirror *mirror, unsigned rounds, uint64_t seed) {
         switch (stream_random(&random, 6)) {
         case 0:
             if (used[slot])
-                mirror_match(mirror, places[slot], &posts[slot], value, value * 1000);
-            places[slot] = mirror_post(mirror, rf_pack(RF_POST, channel, site), &posts[slot]);
+                mirror_match(mirror, places[slot], &posts[slot], value < 0 ? RF_UNDEFINED : value,
+                             value * 1000);
+            places[slot] = mirror_post(
+                mirror, rf_pack(site % 8 ? RF_POST : RF_CANCEL, channel, site), &posts[slot]);
             used[slot] = true;
             break;
         case 1:
@@ -131,7 +133,7 @@ static void late_matches_find_their_posts(void **unused) {
     struct rf_post posts[100];
     size_t places[100];
     for (int i = 0; i < 100; i++)
-        places[i] = mirror_post(&mirror, rf_pack(RF_POST, 3, 4), &posts[i]);
+        places[i] = mirror_post(&mirror, rf_pack(i % 3 ? RF_POST : RF_CANCEL, 3, 4), &posts[i]);
     struct rf_post other;
     size_t other_place = 0;
     for (int i = 0; i < 5; i++) {

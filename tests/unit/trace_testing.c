@@ -118,12 +118,14 @@ void mirror_list(struct mirror *mirror, uint32_t what, int32_t first, int32_t se
 
 size_t mirror_post(struct mirror *mirror, uint32_t what, struct rf_post *post) {
     rf_recorder_post(mirror->recorder, what, post);
-    append(mirror, what, RF_UNKNOWN, RF_UNKNOWN, 1);
+    append(mirror, what, RF_UNKNOWN, rf_packed_kind(what) == RF_CANCEL ? 0 : RF_UNKNOWN, 1);
     return mirror->count - 1;
 }
 
 void mirror_match(struct mirror *mirror, size_t at, const struct rf_post *post, int32_t source,
                   int32_t tag) {
+    if (rf_packed_kind(mirror->events[at].what) == RF_CANCEL)
+        tag = 0;
     rf_recorder_match(mirror->recorder, post, source, tag);
     mirror->events[at].first = source;
     mirror->events[at].second = tag;
