@@ -92,7 +92,7 @@ static bool scan_slots(struct rf_reader *reader, const struct rf_entry *slots, u
         if (!take)
             return !entry->what;
         enum rf_kind kind = rf_packed_kind(entry->what);
-        if (kind == RF_POST) {
+        if (rf_kind_flags[kind] & RF_OPEN) {
             reader->scan_posts++;
             reader->unmatched += entry->first == RF_UNKNOWN;
         } else if (kind == RF_LATE &&
@@ -474,7 +474,7 @@ static bool append_list(struct rf_reader *reader, const int32_t *items, uint32_t
     return true;
 }
 
-/* Posts come with their match, also when it was learnt after they were written. */
+/* Open events come with what they left open, also when it was learnt after they were written. */
 static void give_match(struct rf_reader *reader, struct rf_event *event) {
     uint64_t post = reader->posts++;
     while (reader->late_next < reader->late_count && reader->lates[reader->late_next].post < post)
@@ -487,6 +487,8 @@ static void give_match(struct rf_reader *reader, struct rf_event *event) {
             event->second = reader->lates[reader->late_next].tag;
         }
     }
+    if (rf_kind_columns[event->kind][1] == RF_COL_NONE)
+        event->second = 0;
 }
 
 static void fill_event(struct rf_reader *reader, struct rf_event *event,
