@@ -126,7 +126,7 @@ static void another_call_is_noticed(void **unused) {
     struct rf_session *session = record(directory);
     sign_all(session, -1);
     finish(session);
-    expect_difference(directory, differ_early, "event 3: MPI_Recv: the calls up to here are not");
+    expect_difference(directory, differ_early, "event 0: MPI_Recv: the calls up to here are not");
     expect_difference(directory, differ_late, "the calls up to here are not");
     testing_clean(directory);
 }
