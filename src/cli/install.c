@@ -32,8 +32,8 @@ static char *find(const char *built, const char *installed, const char *name) {
     return found;
 }
 
-/* The loader takes spaces and colons for the ends of names. A file whose path has some is named by a
-   descriptor of this process, which outlives the job. */
+/* The loader takes spaces and colons for the ends of names. A file whose path has some is named by
+   a descriptor of this process, which outlives the job. */
 static char *preloadable(char *path) {
     int file = path && strpbrk(path, " :") ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     if (file < 0)

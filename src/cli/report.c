@@ -108,7 +108,10 @@ static void print_next_recorded(const struct rf_replayed *replayed, struct rf_sy
     while (!found && rf_reader_next(reader, &event, &ignored) == RF_READ_EVENT)
         found = rf_is_decision(event.kind) && event.number + event.run > rank->event;
     const struct rf_site *site = found ? rf_reader_site(reader, event.site) : NULL;
-    fprintf(stderr, "  %-9s the same calls as recorded; ", "expected");
+    /* Where a check differs, the rank says how many calls it covers. */
+    bool check = rank->expected.function[0] == '(';
+    fprintf(stderr, "  %-9s the same %s%scalls as recorded; ", "expected",
+            check ? rank->expected.detail : "", check ? " " : "");
     if (site) {
         char place[RF_PLACE_TEXT];
         rf_symbols_place(symbols, rf_reader_module(reader, site->module), site->offset, place);

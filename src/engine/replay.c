@@ -154,6 +154,7 @@ static void fill_event(const struct rf_replayer *replayer, struct rf_call *call,
         return;
     if (event->kind == RF_CHECK) {
         snprintf(call->function, sizeof call->function, "%s", "(check of all calls so far)");
+        snprintf(call->detail, sizeof call->detail, "%u", (unsigned)event->second);
         return;
     }
     const struct rf_site *site = rf_reader_site(replayer->reader, event->site);
