@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #define RF_TRACE_MAGIC "RFTRACE\n"
-#define RF_TRACE_VERSION 2u        /* 2: cancel events; files of version 1 read the same */
+#define RF_TRACE_VERSION 1u
 #define RF_CHUNK_MAGIC 0x4b434652u /* "RFCK" */
 
 /* These 24 bytes keep their places in every version to come. */

@@ -11,7 +11,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the files are little endian");
 
 #define RF_LOG_MAGIC "RFTAIL\r\n"
-#define RF_LOG_VERSION 2u /* goes with RF_TRACE_VERSION */
+#define RF_LOG_VERSION 1u
 #define RF_LOG_SEGMENTS 4u
 #ifndef RF_SEGMENT_SLOTS /* the fuzzers are built with less of everything */
 #    define RF_SEGMENT_SLOTS 32768u

@@ -403,8 +403,8 @@ class Trace:
 
     def read_chunks(self, data):
         magic, version = struct.unpack_from("<8sI", data)
-        if magic != b"RFTRACE\n" or version not in (1, 2):
-            sys.exit(f"rank {self.rank}: not a trace of version 1 or 2")
+        if magic != b"RFTRACE\n" or version != 1:
+            sys.exit(f"rank {self.rank}: not a trace of version 1")
         at = 24
         # The last chunk of a killed run may not be whole.
         while at + 48 <= len(data):
@@ -440,7 +440,7 @@ class Trace:
 
     def read_log(self, data):
         if data[:8] != b"RFTAIL\r\n" or struct.unpack_from("<I", data, 8)[0] not in (1, 2):
-            sys.exit(f"rank {self.rank}: not a log of version 1 or 2")
+            sys.exit(f"rank {self.rank}: not a log of version 1")
         geometry = struct.unpack_from("<7I", data, 12)
         segments, slots, _, site_room, module_room, name_room, ring = geometry
         sealed = [word % 2**48 for word in struct.unpack_from("<7Q", data, 424)]

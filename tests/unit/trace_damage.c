@@ -207,11 +207,11 @@ static void other_files_are_refused(void **unused) {
     header.version = RF_TRACE_VERSION + 1;
     memcpy(fixture.trace, &header, sizeof header);
     testing_save(fixture.trace_path, fixture.trace, fixture.trace_bytes);
-    expect_refusal(&fixture, "newer Refrain (format 3, this one reads up to 2), or");
+    expect_refusal(&fixture, "newer Refrain (format 2, this one reads up to 1), or");
     header.check = XXH3_64bits(&header, offsetof(struct rf_trace_header, check));
     memcpy(fixture.trace, &header, sizeof header);
     testing_save(fixture.trace_path, fixture.trace, fixture.trace_bytes);
-    expect_refusal(&fixture, "was written by a newer Refrain (format 3, this one reads up to 2)");
+    expect_refusal(&fixture, "was written by a newer Refrain (format 2, this one reads up to 1)");
     testing_save(fixture.trace_path, "\177ELF................................", 36);
     expect_refusal(&fixture, "is not a Refrain trace");
     testing_save(fixture.trace_path, "", 0);
