@@ -106,6 +106,8 @@ void rf_segment_tidy(struct rf_entry *slots, uint32_t used) {
             entry->first = 0;
         if (rf_kind_columns[kind][1] == RF_COL_NONE)
             entry->second = 0;
+        if (rf_kind_columns[kind][0] == RF_COL_HASH)
+            entry->first &= 0xffff;
         /* The source is stored after the tag: without it the tag means nothing. */
         if (kind == RF_POST && entry->first == RF_UNKNOWN)
             entry->second = RF_UNKNOWN;
@@ -280,8 +282,11 @@ RF_INLINE int32_t code_integer(struct rf_codec *codec, enum column name, uint32_
 RF_INLINE void code_values(struct rf_codec *codec, struct rf_entry *entry, uint32_t id,
                            uint32_t flags, bool encoding) {
     const struct memory *memory = &codec->memories[id];
+    enum rf_kind kind = rf_packed_kind(entry->what);
     int32_t first = memory->first, second = memory->second;
-    if (!(flags & FIRST_SAME)) {
+    if (!(flags & FIRST_SAME) && rf_kind_columns[kind][0] == RF_COL_HASH) {
+        first = (int32_t)rf_code_raw(&codec->coder, 16, (uint32_t)entry->first, encoding);
+    } else if (!(flags & FIRST_SAME)) {
         uint32_t special = memory->steady >= STEADY ? fold_seen(memory) : (uint32_t)first;
         first = code_integer(codec, FIRST, id, mix(id + 1, special), entry->first, encoding);
     }
@@ -294,7 +299,7 @@ RF_INLINE void code_values(struct rf_codec *codec, struct rf_entry *entry, uint3
         return;
     entry->first = first;
     entry->second = second;
-    if (rf_kind_columns[rf_packed_kind(entry->what)][1] == RF_COL_CALL)
+    if (rf_kind_columns[kind][1] == RF_COL_CALL)
         entry->second = (int32_t)((uint32_t)second + codec->previous_call);
 }
 

@@ -358,7 +358,10 @@ class Segment:
         entry.first, entry.second = memory.first, memory.second
         if not flags & 1:
             context = memory.folded() if memory.steady() else memory.first
-            entry.first = self.spell_integer("first", number, mix(number + 1, context))
+            if KINDS[entry.what & 15][1] == "hash":
+                entry.first = self.coder.raw(16)
+            else:
+                entry.first = self.spell_integer("first", number, mix(number + 1, context))
         if not flags & 2:
             context = mix(mix(number + 1, memory.second), entry.first)
             entry.second = self.spell_integer("second", number, context)
@@ -446,11 +449,11 @@ class Trace:
                 self.code = struct.unpack_from("<i", payload, 4)[0]
 
     def read_tables(self, payload):
-        self.modules = []
+        self.modules = [""]
         for _ in range(payload.varint()):
             self.modules.append(payload.counted().decode())
             payload.counted()
-        self.sites = []
+        self.sites = [("elsewhere", 0, 0)]
         for _ in range(payload.varint()):
             function = payload.counted().decode()
             payload.varint()
@@ -516,7 +519,7 @@ class Trace:
         event["channel"] = entry.what >> 4 & 1023
         for column, value in ((first, entry.first), (second, entry.second)):
             if column == "hash":
-                event[column] = f"{value & MASK:08x}"
+                event[column] = f"{value:04x}"
             elif column == "call":
                 event[column] = value & MASK
             elif column:
