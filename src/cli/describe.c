@@ -8,7 +8,7 @@ const char *rf_value_text(enum rf_column column, int32_t value, char buffer[RF_V
     if (value == RF_UNDEFINED && column != RF_COL_HASH && column != RF_COL_CALL)
         return "none";
     if (column == RF_COL_HASH)
-        snprintf(buffer, RF_VALUE_TEXT, "%08" PRIx32, (uint32_t)value);
+        snprintf(buffer, RF_VALUE_TEXT, "%04" PRIx32, (uint32_t)value);
     else if (column == RF_COL_CALL)
         snprintf(buffer, RF_VALUE_TEXT, "%" PRIu32, (uint32_t)value);
     else

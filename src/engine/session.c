@@ -2,11 +2,11 @@
 
 struct rf_session rf_the_session;
 
-/* Dense at first, then eight times per doubling, at last every 16384 calls: a difference is noticed
-   early, and the checks of a long run cost next to nothing. */
+/* Dense at first, then at least four times per doubling, at last every 16384 calls: a difference is
+   noticed early, and the checks of a long run cost next to nothing. */
 static uint64_t check_after(uint64_t calls) {
     uint64_t interval = 1;
-    while (interval < 16384 && interval * 16 <= calls)
+    while (interval < 16384 && interval * 8 <= calls)
         interval *= 2;
     return calls < 32 ? calls + 1 : calls + interval;
 }
@@ -14,7 +14,8 @@ static uint64_t check_after(uint64_t calls) {
 void rf_session_check(struct rf_session *session, const struct rf_here *here) {
     uint64_t made = rf_session_calls(session);
     int32_t calls = (int32_t)made;
-    int32_t hash = (int32_t)(session->signature * 0xd6e8feb86659fd93u >> 32);
+    /* One check in 65536 misses a difference; then the next one finds it. */
+    int32_t hash = (int32_t)(session->signature * 0xd6e8feb86659fd93u >> 48);
     rf_session_lock(session);
     rf_session_check_at(session, made, check_after(made));
     if (session->mode == RF_RECORDING) {

@@ -18,11 +18,12 @@ struct rf_trace_header {
 };
 
 enum rf_chunk_type {
-    RF_CHUNK_NODE = 1,   /* struct rf_log_node */
+    RF_CHUNK_NODE = 1,   /* the node's facts */
     RF_CHUNK_EVENTS = 2, /* a coded segment */
     RF_CHUNK_SLOTS = 3,  /* a segment as it was, when coding would have made it longer */
     RF_CHUNK_TABLES = 4, /* modules, sites, unsupported functions */
     RF_CHUNK_END = 5,    /* struct rf_chunk_end */
+    RF_CHUNK_REASON = 6, /* why recording stopped early, if it did */
 };
 
 struct rf_chunk {
@@ -42,13 +43,12 @@ struct rf_chunk_end {
     uint32_t incomplete;
     uint32_t zero;
     uint64_t tables; /* offset of the tables' chunk */
-    char reason[128];
 };
 
 #define RF_CHUNK_MAX_BYTES (8u << 20)
 
 _Static_assert(sizeof(struct rf_trace_header) == 24, "layout of the header");
 _Static_assert(sizeof(struct rf_chunk) == 48, "layout of a chunk");
-_Static_assert(sizeof(struct rf_chunk_end) == 152, "layout of the end");
+_Static_assert(sizeof(struct rf_chunk_end) == 24, "layout of the end");
 
 #endif

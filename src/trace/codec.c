@@ -10,27 +10,33 @@
 #define SPECIAL_MODELS 256u
 #define DICTIONARY 4096u
 #define DICTIONARY_HASH 8192u
-#define ORDERS 3u
 #define GUESSES 4096u
 #define NOWHERE 0xffffu
 #define MAX_CONFIDENCE 15u
-#define HISTORY 16u
 #define STEADY 3u
-#define STREAM_ROOM (640u << 10)
 #define PREFIX_ROOM (768u << 10)
+#define OUTPUT_ROOM (RF_SEGMENT_SLOTS * 16u)
+
+/* What is told of an entry together with its word. */
+#define FIRST_SAME 1u /* as in the word's last entry */
+#define SECOND_SAME 2u
+#define RUN_ONE 4u /* one event, or a list of one item */
+#define SHAPE_FLAGS 8u
 
 /* 2^14 / (n + 1.5), down to 1/16 for the fast and 1/64 for the slow estimate. */
 const uint16_t rf_rate_fast[16] = {10923, 6554, 4681, 3641, 2979, 2521, 2185, 1928,
                                    1725,  1560, 1425, 1311, 1214, 1130, 1057, 1024};
 const uint16_t rf_rate_slow[16] = {10923, 6554, 4681, 3641, 2979, 2521, 2185, 1928,
                                    1725,  1560, 1425, 1311, 1214, 1130, 1057, 256};
-/* Sixteenths of trust in a special context that has seen n bits. */
-const uint16_t rf_trust[16] = {0, 4, 7, 9, 10, 11, 12, 12, 13, 13, 14, 14, 14, 15, 15, 15};
 
-/* How many events back each order of guessing looks. */
-static const unsigned order_length[ORDERS] = {16, 6, 2};
-/* How often in a row a guess must have been right before it is offered. */
-static const unsigned order_trusted[ORDERS] = {1, 3, 8};
+#define TARGET(symbol, i) (2 * (i) + ((i) > (symbol) ? 32768 - 2 * RF_SYMBOLS : 0))
+#define FOUR(symbol, i)                                                                            \
+    TARGET(symbol, i), TARGET(symbol, (i) + 1), TARGET(symbol, (i) + 2), TARGET(symbol, (i) + 3)
+#define ROW(symbol)                                                                                \
+    { FOUR(symbol, 0), FOUR(symbol, 4), FOUR(symbol, 8), FOUR(symbol, 12) }
+const uint16_t rf_symbol_target[RF_SYMBOLS][RF_SYMBOLS] = {
+    ROW(0), ROW(1), ROW(2),  ROW(3),  ROW(4),  ROW(5),  ROW(6),  ROW(7),
+    ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15)};
 
 /* What followed a context last time, and how often in a row that was right. */
 struct guess {
@@ -43,41 +49,38 @@ struct guess {
 struct memory {
     int32_t first, second;
     uint64_t seen;          /* values of `first`, modulo 64, since one came twice */
+    uint32_t count;         /* how many these are */
     uint32_t cycle, steady; /* how many there were then, and how often in a row that many */
     uint32_t run_class;
-    uint32_t list; /* position of the last list's header, NOWHERE: none */
+    uint32_t list;                /* position of the last list's header, NOWHERE: none */
+    uint16_t shapes[SHAPE_FLAGS]; /* encoder: 1 + number of the shape, 0: there was none */
 };
 
-struct column_models {
-    struct rf_number general[GENERAL_MODELS];
-    struct rf_number special[SPECIAL_MODELS];
-};
+/* The numbers that entries consist of. */
+enum column { SHAPE, WORD, FIRST, SECOND, RUN, ITEMS, COLUMNS };
 
 struct rf_codec {
     uint32_t epoch;
-    struct rf_stream streams[RF_STREAMS];
-    struct rf_node_bit event_flags[ORDERS][MAX_CONFIDENCE + 1];
-    struct rf_node_bit run_flags[ORDERS][MAX_CONFIDENCE + 1];
-    struct rf_node_bit more_flag;
-    struct rf_node_bit equal_flags[2][GENERAL_MODELS];
-    struct guess guesses[ORDERS][GUESSES];
+    struct rf_coder coder;
+    struct rf_node_bit event_flags[MAX_CONFIDENCE + 1], run_flags[MAX_CONFIDENCE + 1];
+    struct guess guesses[GUESSES];
+    uint32_t context, none_context; /* of the next guess */
     uint32_t words[DICTIONARY];
     uint32_t word_count;
-    uint16_t find[DICTIONARY_HASH]; /* encoder: 1 + place in `words` */
-    struct memory memories[DICTIONARY];
-    uint16_t ids[RF_SEGMENT_SLOTS]; /* of the entry at each position */
-    uint32_t recent[HISTORY];       /* hashes of the latest events but RF_NONE */
-    uint32_t recent_at;
-    uint32_t context[ORDERS];
-    uint32_t none_context;
-    uint32_t previous_id, older_id;
-    int32_t previous_call;
+    uint16_t find[DICTIONARY_HASH];            /* encoder: 1 + number of the word */
+    struct memory memories[DICTIONARY + 1];    /* one more than words, for the encoder */
+    uint16_t shapes[DICTIONARY * SHAPE_FLAGS]; /* number of the word * SHAPE_FLAGS + flags */
+    uint32_t shape_count;
+    uint32_t previous_shape, older_shape, cycle_place;
+    uint16_t shape_at[RF_SEGMENT_SLOTS]; /* of the entry at each position */
+    uint32_t previous_call;
     const uint8_t *late_at, *late_end;
-    struct column_models models[RF_STREAMS];
+    struct rf_number general[COLUMNS][GENERAL_MODELS];
+    struct rf_number special[COLUMNS][SPECIAL_MODELS];
     uint8_t *prefix_at;
     uint8_t prefix[PREFIX_ROOM];
     uint8_t lates[PREFIX_ROOM];
-    uint8_t output[RF_STREAMS][STREAM_ROOM];
+    uint8_t output[OUTPUT_ROOM];
 };
 
 size_t rf_codec_bytes(void) {
@@ -104,6 +107,8 @@ void rf_segment_tidy(struct rf_entry *slots, uint32_t used) {
             entry->first = 0;
         if (rf_kind_columns[kind][1] == RF_COL_NONE)
             entry->second = 0;
+        if (rf_kind_columns[kind][0] == RF_COL_HASH)
+            entry->first &= 0xffff;
         /* The source is stored after the tag: without it the tag means nothing. */
         if (kind == RF_POST && entry->first == RF_UNKNOWN)
             entry->second = RF_UNKNOWN;
@@ -138,88 +143,108 @@ uint64_t rf_segment_events(const struct rf_entry *slots, uint32_t used, bool *in
 
 static void reset(struct rf_codec *codec) {
     codec->epoch++;
-    for (unsigned order = 0; order < ORDERS; order++) {
-        for (unsigned i = 0; i <= MAX_CONFIDENCE; i++) {
-            codec->event_flags[order][i] = (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
-            codec->run_flags[order][i] = (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
-        }
-        for (unsigned i = 0; i < GUESSES; i++)
-            codec->guesses[order][i] = (struct guess){NOWHERE, 0, 0};
-        codec->context[order] = 0;
-    }
-    codec->more_flag = (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
-    for (unsigned i = 0; i < GENERAL_MODELS; i++)
-        codec->equal_flags[0][i] = codec->equal_flags[1][i] = codec->more_flag;
+    for (unsigned i = 0; i <= MAX_CONFIDENCE; i++)
+        codec->event_flags[i] = codec->run_flags[i] =
+            (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
+    for (unsigned i = 0; i < GUESSES; i++)
+        codec->guesses[i] = (struct guess){NOWHERE, 0, 0};
+    for (unsigned name = 0; name < COLUMNS; name++)
+        for (unsigned i = 0; i < GENERAL_MODELS; i++)
+            rf_number_start(&codec->general[name][i]);
     memset(codec->find, 0, sizeof codec->find);
-    memset(codec->recent, 0, sizeof codec->recent);
-    codec->word_count = 0;
-    codec->recent_at = 0;
-    codec->none_context = 0;
-    codec->previous_id = codec->older_id = 0;
+    codec->context = codec->none_context = 0;
+    codec->word_count = codec->shape_count = 0;
+    codec->previous_shape = codec->older_shape = codec->cycle_place = 0;
     codec->previous_call = 0;
 }
 
-/* A number in its column's models: `general` and `special` are contexts of any size. */
-RF_INLINE uint64_t column(struct rf_codec *codec, enum rf_stream_name name, uint32_t general,
+/* A number of a column: `general` and `special` are contexts of any size. */
+RF_INLINE uint64_t column(struct rf_codec *codec, enum column name, uint32_t general,
                           uint32_t special, uint64_t value, bool encoding) {
-    struct column_models *models = &codec->models[name];
-    struct rf_number *common = &models->general[general % GENERAL_MODELS];
-    struct rf_number *own = &models->special[special >> 24];
-    rf_number_fresh(common, codec->epoch);
-    rf_number_fresh(own, codec->epoch);
-    return rf_code_number(&codec->streams[name], common, own, value, encoding);
+    struct rf_number *common = &codec->general[name][general % GENERAL_MODELS];
+    struct rf_number *own = &codec->special[name][special * 0x9e3779b1u >> 24];
+    if (__builtin_expect(own->epoch != codec->epoch, 0)) {
+        own->epoch = codec->epoch;
+        rf_number_start(own);
+    }
+    return rf_code_number(&codec->coder, common, own, value, encoding);
 }
 
-/* The two special values come first, then the numbers around zero. */
-RF_INLINE uint64_t from_integer(int32_t value) {
-    return value == RF_UNKNOWN ? 0 : value == RF_UNDEFINED ? 1 : (uint64_t)rf_zigzag(value) + 2;
-}
-RF_INLINE int32_t to_integer(uint64_t value) {
-    return value == 0 ? RF_UNKNOWN : value == 1 ? RF_UNDEFINED : rf_unzigzag((uint32_t)(value - 2));
+/* The number of a word, DICTIONARY if there are too many. */
+RF_INLINE uint32_t find_word(struct rf_codec *codec, uint32_t what) {
+    uint32_t hash = mix(what, 1) % DICTIONARY_HASH;
+    while (codec->find[hash]) {
+        if (codec->words[codec->find[hash] - 1] == what)
+            return codec->find[hash] - 1u;
+        hash = (hash + 1) % DICTIONARY_HASH;
+    }
+    if (codec->word_count < DICTIONARY)
+        codec->find[hash] = (uint16_t)(codec->word_count + 1);
+    return codec->word_count;
 }
 
-/* The place of a packed word in the dictionary; new words are spelt out. */
-RF_INLINE uint32_t code_what(struct rf_codec *codec, uint32_t *what, bool encoding) {
-    uint32_t id = codec->word_count, hash = 0;
-    if (encoding) {
-        hash = mix(*what, 1) % DICTIONARY_HASH;
-        while (codec->find[hash] && codec->words[codec->find[hash] - 1] != *what)
-            hash = (hash + 1) % DICTIONARY_HASH;
-        if (codec->find[hash])
-            id = codec->find[hash] - 1u;
-    }
-    uint32_t special = mix(codec->previous_id + 1, codec->older_id + 1) * 0x9e3779b1u;
-    id = (uint32_t)column(codec, RF_WHAT, codec->previous_id, special, id, encoding);
-    if (id < codec->word_count) {
-        *what = codec->words[id];
-        return id;
-    }
-    /* Kind, channel and site each have a context of their own. */
-    uint32_t parts[3] = {0};
-    if (encoding) {
-        parts[0] = rf_packed_kind(*what);
-        parts[1] = rf_packed_channel(*what);
-        parts[2] = rf_packed_site(*what);
-    }
-    for (uint32_t i = 0; i < 3; i++)
-        parts[i] =
-            (uint32_t)column(codec, RF_WHAT, GENERAL_MODELS - 1 - i, i << 24, parts[i], encoding);
-    if (!encoding) {
-        if (id > codec->word_count || parts[0] == RF_NO_EVENT || parts[0] >= RF_KINDS ||
-            parts[1] >= RF_MAX_CHANNELS || parts[2] >= 1u << RF_SITE_BITS) {
-            *what = 0;
-            return 0;
-        }
-        *what = rf_pack((enum rf_kind)parts[0], parts[1], parts[2]);
-    }
-    if (codec->word_count == DICTIONARY)
-        return DICTIONARY - 1;
-    id = codec->word_count++;
-    codec->words[id] = *what;
+static void start_memory(struct rf_codec *codec, uint32_t id) {
     codec->memories[id] = (struct memory){.list = NOWHERE};
-    if (encoding)
-        codec->find[hash] = (uint16_t)(id + 1);
-    return id;
+}
+
+/* A shape that was not there before: the word, if need be kind, channel and site, and the flags. */
+static bool code_new_shape(struct rf_codec *codec, uint32_t what, uint32_t id, uint32_t flags,
+                           bool encoding) {
+    id = (uint32_t)column(codec, WORD, 0, 0, id, encoding);
+    if (id > codec->word_count || id >= DICTIONARY)
+        return false;
+    if (id == codec->word_count) {
+        uint32_t parts[3] = {rf_packed_kind(what), rf_packed_channel(what), rf_packed_site(what)};
+        for (uint32_t i = 0; i < 3; i++)
+            parts[i] = (uint32_t)column(codec, WORD, 1 + i, 1 + i, parts[i], encoding);
+        if (parts[0] == RF_NO_EVENT || parts[0] >= RF_KINDS || parts[1] >= RF_MAX_CHANNELS ||
+            parts[2] >= 1u << RF_SITE_BITS)
+            return false;
+        codec->words[id] = rf_pack((enum rf_kind)parts[0], parts[1], parts[2]);
+        codec->word_count++;
+        start_memory(codec, id);
+    }
+    flags = (uint32_t)column(codec, WORD, 4, 4, flags, encoding);
+    if (flags >= SHAPE_FLAGS || codec->memories[id].shapes[flags])
+        return false;
+    codec->shapes[codec->shape_count] = (uint16_t)(id * SHAPE_FLAGS + flags);
+    codec->memories[id].shapes[flags] = (uint16_t)++codec->shape_count;
+    return true;
+}
+
+/* Counts of calls only grow, and often by as much as before. */
+RF_INLINE int32_t second_of(const struct rf_codec *codec, const struct rf_entry *entry) {
+    if (rf_kind_columns[rf_packed_kind(entry->what)][1] == RF_COL_CALL)
+        return (int32_t)((uint32_t)entry->second - codec->previous_call);
+    return entry->second;
+}
+
+/* The word and the flags of an entry, as a number in the order in which such pairs came up. */
+RF_INLINE bool code_shape(struct rf_codec *codec, struct rf_entry *entry, uint32_t *shape,
+                          bool encoding) {
+    uint32_t id = 0, flags = 0;
+    *shape = codec->shape_count;
+    if (encoding) {
+        id = find_word(codec, entry->what);
+        if (id == codec->word_count)
+            start_memory(codec, id);
+        const struct memory *memory = &codec->memories[id];
+        if (rf_packed_kind(entry->what) != RF_LATE)
+            flags = (entry->first == memory->first ? FIRST_SAME : 0) |
+                    (second_of(codec, entry) == memory->second ? SECOND_SAME : 0) |
+                    (entry->run == 1 ? RUN_ONE : 0);
+        if (memory->shapes[flags])
+            *shape = memory->shapes[flags] - 1u;
+    }
+    uint32_t special = mix(codec->previous_shape + 1, codec->older_shape * 64 + codec->cycle_place);
+    *shape = (uint32_t)column(codec, SHAPE, codec->previous_shape, special, *shape, encoding);
+    if (__builtin_expect(*shape >= codec->shape_count, 0))
+        if (*shape > codec->shape_count ||
+            !code_new_shape(codec, encoding ? entry->what : 0, id, flags, encoding))
+            return false;
+    if (!encoding)
+        entry->what = codec->words[codec->shapes[*shape] / SHAPE_FLAGS];
+    return true;
 }
 
 RF_INLINE uint32_t fold_seen(const struct memory *memory) {
@@ -228,71 +253,71 @@ RF_INLINE uint32_t fold_seen(const struct memory *memory) {
 
 /* Follows cycles in which every value comes once, in any order. A repetition ends one cycle and
    begins the next. */
-RF_INLINE void note_seen(struct memory *memory, const struct rf_entry *entry) {
-    uint64_t mark = 1ull << ((uint32_t)entry->first & 63);
-    bool repeated = flags_of(entry->what) & RF_REPEATS && entry->run > 1;
-    uint64_t all = memory->seen | mark;
-    if (!(memory->seen & mark) && !repeated) {
-        memory->seen = all;
+RF_INLINE void note_seen(struct memory *memory, int32_t first, bool repeated) {
+    uint64_t mark = 1ull << ((uint32_t)first & 63);
+    bool again = memory->seen & mark;
+    if (!again && !repeated) {
+        memory->seen |= mark;
+        memory->count++;
         return;
     }
-    uint32_t length = (uint32_t)__builtin_popcountll(repeated ? all : memory->seen);
+    uint32_t length = memory->count + !again;
     memory->steady = length == memory->cycle ? memory->steady + 1 : 0;
     memory->cycle = length;
     memory->seen = mark;
+    memory->count = 1;
 }
 
-RF_INLINE void code_fixed(struct rf_codec *codec, struct rf_entry *entry, uint32_t id,
-                          bool encoding) {
-    struct memory *memory = &codec->memories[id];
-    const enum rf_column *columns = rf_kind_columns[rf_packed_kind(entry->what)];
-    for (unsigned i = 0; i < 2; i++) {
-        int32_t *field = i ? &entry->second : &entry->first;
-        enum rf_stream_name name = i ? RF_SECOND : RF_FIRST;
-        int32_t before = i ? memory->second : memory->first;
-        if (columns[i] == RF_COL_NONE) {
-            if (!encoding)
-                *field = 0;
-        } else if (columns[i] == RF_COL_CALL) {
-            /* Counts only grow: the step is small. */
-            uint32_t step = (uint32_t)*field - (uint32_t)codec->previous_call;
-            step = (uint32_t)column(codec, name, id, mix(id, 77) * 0x9e3779b1u, step, encoding);
-            *field = (int32_t)((uint32_t)codec->previous_call + step);
-            codec->previous_call = *field;
-        } else {
-            bool equal =
-                rf_code_bit(&codec->streams[name], &codec->equal_flags[i][id % GENERAL_MODELS],
-                            *field == before, encoding);
-            if (equal) {
-                *field = before;
-                continue;
-            }
-            /* A tag often follows from its source; of several requests or sources, one that came
-               will not come again before the others did. */
-            uint32_t special = mix(id + 1, (uint32_t)before);
-            if (i)
-                special = mix(special, (uint32_t)entry->first);
-            else if (memory->steady >= STEADY)
-                special = mix(id + 1, fold_seen(memory));
-            uint64_t value = encoding ? from_integer(*field) : 0;
-            value = column(codec, name, id, special * 0x9e3779b1u, value, encoding);
-            *field = to_integer(value);
-        }
+/* The two special values come first, then the others, negative ones last. */
+RF_INLINE int32_t code_integer(struct rf_codec *codec, enum column name, uint32_t id,
+                               uint32_t special, int32_t value, bool encoding) {
+    uint64_t number = (uint64_t)(uint32_t)value + 2;
+    if (value == RF_UNKNOWN || value == RF_UNDEFINED)
+        number = (uint32_t)value - (uint32_t)RF_UNKNOWN;
+    number = column(codec, name, id, special, number, encoding);
+    return (int32_t)((uint32_t)number + (number < 2 ? (uint32_t)RF_UNKNOWN : -2u));
+}
+
+/* The values that are not as in the word's last entry. A tag often follows from its source; of
+   several requests or sources, one that came will not come again before the others did. */
+RF_INLINE void code_values(struct rf_codec *codec, struct rf_entry *entry, uint32_t id,
+                           uint32_t flags, bool encoding) {
+    const struct memory *memory = &codec->memories[id];
+    enum rf_kind kind = rf_packed_kind(entry->what);
+    int32_t first = memory->first, second = memory->second;
+    if (!(flags & FIRST_SAME) && rf_kind_columns[kind][0] == RF_COL_HASH) {
+        first = (int32_t)rf_code_raw(&codec->coder, 16, (uint32_t)entry->first, encoding);
+    } else if (!(flags & FIRST_SAME)) {
+        uint32_t special = memory->steady >= STEADY ? fold_seen(memory) : (uint32_t)first;
+        first = code_integer(codec, FIRST, id, mix(id + 1, special), entry->first, encoding);
     }
+    if (!(flags & SECOND_SAME)) {
+        uint32_t special = mix(mix(id + 1, (uint32_t)second), (uint32_t)first);
+        int32_t value = encoding ? second_of(codec, entry) : 0;
+        second = code_integer(codec, SECOND, id, special, value, encoding);
+    }
+    if (encoding)
+        return;
+    entry->first = first;
+    entry->second = second;
+    if (rf_kind_columns[kind][1] == RF_COL_CALL)
+        entry->second = (int32_t)((uint32_t)second + codec->previous_call);
 }
 
 /* A list: its length, whether it goes on in another piece, the first item, then the steps. */
 RF_INLINE bool code_list(struct rf_codec *codec, struct rf_entry *entry, uint32_t id, uint32_t room,
-                         const struct rf_entry *slots, bool encoding) {
+                         const struct rf_entry *slots, bool one, bool encoding) {
     const struct memory *memory = &codec->memories[id];
     const struct rf_entry *before = memory->list == NOWHERE ? NULL : &slots[memory->list];
     uint32_t before_length = before ? before->run & ~RF_LIST_MORE : 0;
     const int32_t *before_list = before ? (const int32_t *)(before + 1) : NULL;
-    uint32_t length = entry->run & ~RF_LIST_MORE;
-    bool more = entry->run & RF_LIST_MORE;
-    length = (uint32_t)column(codec, RF_ITEMS, id, mix(id + 1, before_length + 999) * 0x9e3779b1u,
-                              length, encoding);
-    more = rf_code_bit(&codec->streams[RF_ITEMS], &codec->more_flag, more, encoding);
+    uint32_t length = one ? 1 : entry->run & ~RF_LIST_MORE;
+    bool more = !one && entry->run & RF_LIST_MORE;
+    if (!one) {
+        length =
+            (uint32_t)column(codec, ITEMS, id, mix(id + 1, before_length + 999), length, encoding);
+        more = column(codec, ITEMS, 63, 63, more, encoding);
+    }
     if (!encoding) {
         if (((uint64_t)length + 3) / 4 + 1 > room)
             return false;
@@ -305,8 +330,7 @@ RF_INLINE bool code_list(struct rf_codec *codec, struct rf_entry *entry, uint32_
         int32_t likely = i < before_length ? before_list[i] : -1;
         uint32_t special = mix(mix(id + 1, place), mix((uint32_t)likely, (uint32_t)last));
         uint32_t step = rf_zigzag((int32_t)((uint32_t)list[i] - (uint32_t)last));
-        step = (uint32_t)column(codec, RF_ITEMS, id * 5 + 1 + place, special * 0x9e3779b1u, step,
-                                encoding);
+        step = (uint32_t)column(codec, ITEMS, id * 5 + 1 + place, special, step, encoding);
         if (!encoding)
             list[i] = (int32_t)((uint32_t)last + (uint32_t)rf_unzigzag(step));
         last = list[i];
@@ -351,7 +375,9 @@ RF_INLINE bool same(const struct rf_entry *a, const struct rf_entry *b, uint32_t
     return a->run == b->run && take && !memcmp(a + 1, b + 1, (take - 1) * sizeof *b);
 }
 
-static uint32_t entry_hash(const struct rf_entry *entry) {
+#define ROLL (4u * 0x2c1b3c6du)
+
+RF_INLINE uint32_t entry_hash(const struct rf_entry *entry) {
     uint32_t hash = mix(mix(entry->what, (uint32_t)entry->first), (uint32_t)entry->second);
     if (flags_of(entry->what) & RF_LIST) {
         uint32_t length = entry->run & ~RF_LIST_MORE;
@@ -363,134 +389,116 @@ static uint32_t entry_hash(const struct rf_entry *entry) {
     return hash;
 }
 
-/* Odd multiplier of the rolling hashes, and its powers at the ends of the windows. */
-#define ROLL 0x2c1b3c6du
-static uint32_t roll_power(unsigned exponent) {
-    uint32_t power = 1;
-    while (exponent--)
-        power *= ROLL;
-    return power;
+/* Every event moves the ones before it two bits up, so that the latest sixteen make the context.
+   How often a test failed is noise: RF_NONE only stands beside the context. A check tells nothing
+   of what comes. */
+RF_INLINE void advance(struct rf_codec *codec, const struct rf_entry *entry, enum rf_kind kind) {
+    if (kind == RF_NONE) {
+        codec->none_context = mix(entry->what, (uint32_t)entry->first) | 1;
+    } else {
+        codec->none_context = 0;
+        codec->context = codec->context * ROLL + entry_hash(entry);
+    }
 }
 
-/* How often a guess was made is known to both sides, so misses of failed tests, whose number is
-   noise, do not disturb the contexts: RF_NONE only stands beside them. */
-RF_INLINE void advance(struct rf_codec *codec, const struct rf_entry *entry,
-                       const uint32_t powers[ORDERS]) {
-    if (rf_packed_kind(entry->what) == RF_NONE) {
-        codec->none_context = mix(entry->what, (uint32_t)entry->first) | 1;
-        return;
+/* The guess for the next event; the place may have belonged to another context. */
+RF_INLINE struct guess *find_guess(struct rf_codec *codec) {
+    uint32_t key = mix(codec->context, codec->none_context) * 0x9e3779b1u;
+    struct guess *guess = &codec->guesses[key >> 20];
+    if (guess->check != (key >> 12 & 255))
+        *guess = (struct guess){NOWHERE, 0, (uint8_t)(key >> 12)};
+    return guess;
+}
+
+/* How often: as in the guess, or a number. */
+RF_INLINE bool code_run(struct rf_codec *codec, struct rf_entry *entry, uint32_t id,
+                        const struct guess *right, const struct rf_entry *likely, bool encoding) {
+    const struct memory *memory = &codec->memories[id];
+    if (right && rf_code_bit(&codec->coder, &codec->run_flags[right->confidence],
+                             entry->run == likely->run, encoding)) {
+        entry->run = likely->run;
+        return true;
     }
-    codec->none_context = 0;
-    uint32_t hash = entry_hash(entry);
-    for (unsigned order = 0; order < ORDERS; order++) {
-        uint32_t leaving =
-            codec->recent[(codec->recent_at + HISTORY - order_length[order]) % HISTORY];
-        codec->context[order] = codec->context[order] * ROLL + hash - leaving * powers[order];
-    }
-    codec->recent[codec->recent_at] = hash;
-    codec->recent_at = (codec->recent_at + 1) % HISTORY;
+    uint32_t special = mix(id + 1, memory->run_class + 31);
+    if (memory->steady >= STEADY)
+        special = mix(special, fold_seen(memory));
+    uint64_t run = column(codec, RUN, id, special, entry->run - 1u, encoding);
+    entry->run = (uint32_t)run + 1;
+    return run < UINT32_MAX;
 }
 
 RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint32_t used,
                             uint64_t *posts, uint64_t *unmatched, uint64_t *lates, bool encoding) {
     uint64_t late_posts = 0;
-    uint32_t powers[ORDERS];
-    for (unsigned order = 0; order < ORDERS; order++)
-        powers[order] = roll_power(order_length[order]);
-    for (uint32_t at = 0; at < used;) {
+    for (uint32_t at = 0, take; at < used; at += take) {
         struct rf_entry *entry = &slots[at];
-        uint32_t room = used - at;
-        struct guess *guesses[ORDERS];
-        unsigned order = ORDERS;
-        for (unsigned i = ORDERS; i-- > 0;) {
-            uint32_t key = mix(codec->context[i], codec->none_context) * 0x9e3779b1u;
-            guesses[i] = &codec->guesses[i][key >> 20];
-            if (guesses[i]->check != (key >> 12 & 255))
-                *guesses[i] = (struct guess){NOWHERE, 0, (uint8_t)(key >> 12)};
-            if (guesses[i]->position != NOWHERE && guesses[i]->confidence >= order_trusted[i] &&
-                rf_packed_kind(slots[guesses[i]->position].what) != RF_LATE &&
-                rf_entry_slots(&slots[guesses[i]->position], room))
-                order = i;
-        }
-        bool hit = false;
-        uint32_t id = 0, confidence = 0;
-        const struct rf_entry *likely = NULL;
-        if (order < ORDERS) {
-            likely = &slots[guesses[order]->position];
-            confidence = guesses[order]->confidence;
-            if (encoding)
-                hit = same(entry, likely, room);
-            hit = rf_code_bit(&codec->streams[RF_FLOW], &codec->event_flags[order][confidence], hit,
-                              encoding);
-        }
-        if (hit) {
-            id = codec->ids[guesses[order]->position];
+        uint32_t room = used - at, shape = 0, flags = 0;
+        struct guess *guess = find_guess(codec);
+        const struct rf_entry *likely = guess->position == NOWHERE ? NULL : &slots[guess->position];
+        bool right = likely && guess->confidence && rf_entry_slots(likely, room);
+        if (right)
+            right = rf_code_bit(&codec->coder, &codec->event_flags[guess->confidence],
+                                encoding && same(entry, likely, room), encoding);
+        if (right) {
+            shape = codec->shape_at[guess->position];
             if (!encoding)
                 memcpy(entry, likely, rf_entry_slots(likely, room) * sizeof *entry);
         } else {
-            id = code_what(codec, &entry->what, encoding);
-            if (!entry->what)
+            if (!code_shape(codec, entry, &shape, encoding))
                 return false;
-            if (rf_packed_kind(entry->what) == RF_LATE) {
-                if (!code_late(codec, entry, &late_posts, *posts, encoding))
-                    return false;
-                ++*lates;
-            } else {
-                code_fixed(codec, entry, id, encoding);
-                if (flags_of(entry->what) & RF_LIST) {
-                    if (!code_list(codec, entry, id, room, slots, encoding))
-                        return false;
-                } else if (!encoding) {
-                    entry->run = 1;
-                }
-            }
+            flags = codec->shapes[shape] % SHAPE_FLAGS;
         }
+        uint32_t id = codec->shapes[shape] / SHAPE_FLAGS;
         struct memory *memory = &codec->memories[id];
-        if (flags_of(entry->what) & RF_REPEATS) {
-            bool same_run = false;
-            if (hit)
-                same_run =
-                    rf_code_bit(&codec->streams[RF_FLOW], &codec->run_flags[order][confidence],
-                                entry->run == likely->run, encoding);
-            if (same_run) {
-                if (!encoding)
-                    entry->run = likely->run;
-            } else {
-                uint32_t special = mix(id + 1, memory->run_class + 31);
-                if (memory->steady >= STEADY)
-                    special = mix(special, fold_seen(memory));
-                special *= 0x9e3779b1u;
-                uint64_t run = column(codec, RF_RUN, id, special, entry->run - 1u, encoding);
-                if (run >= UINT32_MAX)
-                    return false;
-                entry->run = (uint32_t)run + 1;
-            }
-            memory->run_class = rf_number_class(entry->run - 1u);
+        enum rf_kind kind = rf_packed_kind(entry->what);
+        unsigned kind_flags = rf_kind_flags[kind];
+        codec->shape_at[at] = (uint16_t)shape;
+        take = 1;
+        if (kind == RF_LATE) {
+            if (!code_late(codec, entry, &late_posts, *posts, encoding))
+                return false;
+            ++*lates;
+            continue;
         }
-        uint32_t take = rf_entry_slots(entry, room);
-        if (!take)
-            return false;
-        for (unsigned i = 0; i < ORDERS; i++) {
-            struct guess *guess = guesses[i];
-            bool right = guess->position != NOWHERE && same(entry, &slots[guess->position], room);
-            guess->confidence =
-                right ? (uint8_t)(guess->confidence + (guess->confidence < MAX_CONFIDENCE)) : 0;
-            guess->position = (uint16_t)at;
+        if (!right) {
+            code_values(codec, entry, id, flags, encoding);
+            if (!encoding)
+                entry->run = 1;
         }
-        if (flags_of(entry->what) & RF_OPEN) {
+        bool repeated = false;
+        if (kind_flags & RF_LIST) {
+            if (!right && !code_list(codec, entry, id, room, slots, flags & RUN_ONE, encoding))
+                return false;
+            take = rf_entry_slots(entry, room);
+            memory->list = at;
+        } else if (kind_flags & RF_REPEATS) {
+            if (!(flags & RUN_ONE) &&
+                !code_run(codec, entry, id, right ? guess : NULL, likely, encoding))
+                return false;
+            repeated = entry->run > 1;
+            memory->run_class = repeated ? rf_log2(entry->run) : 0;
+        } else if (kind_flags & RF_OPEN) {
             ++*posts;
             *unmatched += entry->first == RF_UNKNOWN;
         }
-        note_seen(memory, entry);
+        if (repeated || entry->first != memory->first)
+            note_seen(memory, entry->first, repeated);
         memory->first = entry->first;
-        memory->second = entry->second;
-        if (flags_of(entry->what) & RF_LIST)
-            memory->list = at;
-        codec->ids[at] = (uint16_t)id;
-        codec->older_id = codec->previous_id;
-        codec->previous_id = id;
-        advance(codec, entry, powers);
-        at += take;
+        memory->second = second_of(codec, entry);
+        if (rf_kind_columns[kind][1] == RF_COL_CALL)
+            codec->previous_call = (uint32_t)entry->second;
+        /* A check tells nothing of what comes after it. */
+        if (kind == RF_CHECK)
+            continue;
+        if (!right)
+            right = likely && same(entry, likely, room);
+        guess->confidence =
+            right ? (uint8_t)(guess->confidence + (guess->confidence < MAX_CONFIDENCE)) : 0;
+        guess->position = (uint16_t)at;
+        codec->cycle_place = memory->steady >= STEADY ? memory->count : 0;
+        codec->older_shape = codec->previous_shape;
+        codec->previous_shape = shape;
+        advance(codec, entry, kind);
     }
     return true;
 }
@@ -499,8 +507,7 @@ bool rf_codec_encode(struct rf_codec *codec, const struct rf_entry *slots, uint3
                      struct rf_coded *coded) {
     reset(codec);
     codec->prefix_at = codec->lates;
-    for (unsigned i = 0; i < RF_STREAMS; i++)
-        rf_stream_write(&codec->streams[i], codec->output[i], STREAM_ROOM);
+    rf_coder_write(&codec->coder, codec->output, OUTPUT_ROOM);
     uint64_t posts = 0, unmatched = 0, lates = 0;
     /* The shared code needs the slots writable for the decoder; the encoder leaves them as is. */
     struct rf_entry *input = (struct rf_entry *)(uintptr_t)slots;
@@ -511,23 +518,17 @@ bool rf_codec_encode(struct rf_codec *codec, const struct rf_entry *slots, uint3
     at = rf_varint_put(at, unmatched);
     at = rf_varint_put(at, lates);
     size_t late_bytes = (size_t)(codec->prefix_at - codec->lates);
-    if (late_bytes > PREFIX_ROOM - (3 + RF_STREAMS) * RF_VARINT_BYTES)
+    if (late_bytes > PREFIX_ROOM - 3 * RF_VARINT_BYTES)
         return false;
     memcpy(at, codec->lates, late_bytes);
     at += late_bytes;
-    size_t total = 0;
-    for (unsigned i = 0; i < RF_STREAMS; i++) {
-        struct rf_stream *stream = &codec->streams[i];
-        rf_stream_finish(stream);
-        if (stream->overflow)
-            return false;
-        size_t bytes = (size_t)(stream->at - stream->begin);
-        at = rf_varint_put(at, bytes);
-        coded->pieces[1 + i] = (struct rf_piece){stream->begin, bytes};
-        total += bytes;
-    }
+    rf_coder_finish(&codec->coder);
+    if (codec->coder.overflow)
+        return false;
+    size_t bytes = (size_t)(codec->coder.at - codec->output);
     coded->pieces[0] = (struct rf_piece){codec->prefix, (size_t)(at - codec->prefix)};
-    coded->bytes = total + coded->pieces[0].bytes;
+    coded->pieces[1] = (struct rf_piece){codec->output, bytes};
+    coded->bytes = bytes + coded->pieces[0].bytes;
     return coded->bytes < used * sizeof *slots;
 }
 
@@ -565,18 +566,7 @@ bool rf_codec_decode(struct rf_codec *codec, const uint8_t *payload, size_t byte
         if (!rf_prefix_late(&prefix, &late))
             return false;
     codec->late_end = prefix.at;
-    uint64_t lengths[RF_STREAMS], total = 0;
-    for (unsigned i = 0; i < RF_STREAMS; i++) {
-        if (!rf_varint_get(&prefix.at, prefix.end, &lengths[i]) || lengths[i] > bytes)
-            return false;
-        total += lengths[i];
-    }
-    if (total != (uint64_t)(prefix.end - prefix.at))
-        return false;
-    for (unsigned i = 0; i < RF_STREAMS; i++) {
-        rf_stream_read(&codec->streams[i], prefix.at, lengths[i]);
-        prefix.at += lengths[i];
-    }
+    rf_coder_read(&codec->coder, prefix.at, (size_t)(prefix.end - prefix.at));
     uint64_t posts = 0, unmatched = 0, lates = 0;
     return code_entries(codec, slots, used, &posts, &unmatched, &lates, false) &&
            posts == prefix.posts && unmatched == prefix.unmatched && lates == prefix.lates &&

@@ -6,9 +6,6 @@
 
 #include "recorder.h"
 
-/* One coded stream for each column. */
-enum rf_stream_name { RF_FLOW, RF_WHAT, RF_FIRST, RF_SECOND, RF_RUN, RF_ITEMS, RF_STREAMS };
-
 /* The models and buffers; `rf_codec_bytes()` of zeroed memory. Most of it is never touched. */
 struct rf_codec;
 size_t rf_codec_bytes(void);
@@ -18,9 +15,11 @@ struct rf_piece {
     size_t bytes;
 };
 
-/* The payload, in pieces to be written one after the other: prefix, then the streams. */
+/* The payload, in pieces to be written one after the other: what is readable as it is, and the
+   coded entries. */
+#define RF_CODED_PIECES 2u
 struct rf_coded {
-    struct rf_piece pieces[1 + RF_STREAMS];
+    struct rf_piece pieces[RF_CODED_PIECES];
     size_t bytes;
 };
 

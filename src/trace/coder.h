@@ -1,20 +1,117 @@
-/* An adaptive binary range coder and the number model on top of it. One function codes both ways:
-   `encoding` is a constant wherever these are used, so each direction gets its own code. */
+/* A range coder, adaptive bits and symbols, and numbers made of these. One function codes both
+   ways: `encoding` is a constant wherever these are used, so each direction gets its own code. */
 #ifndef RF_TRACE_CODER_H
 #define RF_TRACE_CODER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __SSE2__
+#    include <emmintrin.h>
+#    define RF_LANES 8u
+#else
+#    define RF_LANES 1u
+#endif
 
 #define RF_INLINE static inline __attribute__((always_inline))
 
-/* One coded column. The decoder reads zeros past its end. */
-struct rf_stream {
-    uint32_t low, high, value;
-    bool overflow; /* encoding: the room was too small */
+/* Numbers below `range` are left to tell what comes. `low` is what has been told of them so far
+   (encoding), or how far the input lies above that (decoding, which reads zeros past the end). */
+struct rf_coder {
+    uint64_t low, range;
     uint8_t *at, *end, *begin;
+    bool overflow; /* encoding: the room was too small */
 };
+
+/* `room` is four bytes at least. */
+RF_INLINE void rf_coder_write(struct rf_coder *coder, uint8_t *buffer, size_t room) {
+    *coder = (struct rf_coder){
+        .range = UINT64_MAX, .at = buffer, .begin = buffer, .end = buffer + room / 4 * 4};
+}
+
+RF_INLINE uint32_t rf_coder_word(struct rf_coder *coder) {
+    uint32_t word = 0;
+    size_t left = (size_t)(coder->end - coder->at);
+    memcpy(&word, coder->at, left < 4 ? left : 4);
+    coder->at += left < 4 ? left : 4;
+    return __builtin_bswap32(word);
+}
+
+RF_INLINE void rf_coder_read(struct rf_coder *coder, const uint8_t *buffer, size_t bytes) {
+    uint8_t *at = (uint8_t *)(uintptr_t)buffer; /* never written when decoding */
+    *coder = (struct rf_coder){.range = UINT64_MAX, .at = at, .begin = at, .end = at + bytes};
+    coder->low = (uint64_t)rf_coder_word(coder) << 32;
+    coder->low |= rf_coder_word(coder);
+}
+
+/* A sum went over the top: one more for the bytes that are out already. */
+static inline void rf_coder_carry(uint8_t *at) {
+    do
+        at--;
+    while (!++*at);
+}
+
+/* Takes the part from `start` to `start + size`, both in units of which the range has many. */
+RF_INLINE void rf_coder_narrow(struct rf_coder *coder, uint64_t unit, uint32_t start, uint32_t size,
+                               bool encoding) {
+    uint64_t step = unit * start;
+    if (encoding) {
+        coder->low += step;
+        if (__builtin_expect(coder->low < step, 0))
+            rf_coder_carry(coder->at);
+    } else {
+        coder->low -= step;
+    }
+    coder->range = unit * size;
+    if (__builtin_expect(coder->range >> 32, 1))
+        return;
+    coder->range <<= 32;
+    if (!encoding) {
+        coder->low = coder->low << 32 | rf_coder_word(coder);
+        return;
+    }
+    if (coder->at == coder->end) { /* what comes now is never used, but must not go astray */
+        coder->overflow = true;
+        coder->at = coder->begin;
+        coder->low = 0;
+    }
+    uint32_t word = __builtin_bswap32((uint32_t)(coder->low >> 32));
+    memcpy(coder->at, &word, 4);
+    coder->at += 4;
+    coder->low <<= 32;
+}
+
+/* Ends the output with as few bytes as decide it; zeros at the end go without saying. */
+static inline void rf_coder_finish(struct rf_coder *coder) {
+    uint64_t last = coder->low + (coder->range - 1); /* the highest that will do */
+    if (last < coder->low) {
+        rf_coder_carry(coder->at);
+        last = 0;
+    } else {
+        uint64_t kept = 0;
+        while ((last & kept) < coder->low)
+            kept = kept >> 8 | (uint64_t)255 << 56;
+        last &= kept;
+    }
+    for (; last && coder->at < coder->end; last <<= 8)
+        *coder->at++ = (uint8_t)(last >> 56);
+    coder->overflow |= last != 0;
+    while (coder->at > coder->begin && !coder->at[-1])
+        coder->at--;
+}
+
+/* Up to 16 bits about which nothing is known. */
+RF_INLINE uint32_t rf_code_raw(struct rf_coder *coder, unsigned count, uint32_t value,
+                               bool encoding) {
+    uint64_t unit = coder->range >> count;
+    if (!encoding)
+        value = (uint32_t)(coder->low / unit) & ((1u << count) - 1);
+    rf_coder_narrow(coder, unit, value, 1, encoding);
+    return value;
+}
+
+/* ---- bits --------------------------------------------------------------------------------- */
 
 /* The probability of a one, learnt at two speeds. The low four bits of `fast` count the bits seen,
    up to 15: a young node learns at 1/(n + 1.5). */
@@ -24,161 +121,175 @@ struct rf_node_bit {
 
 #define RF_BIT_START 0x8000u
 
-extern const uint16_t rf_rate_fast[16], rf_rate_slow[16], rf_trust[16];
+extern const uint16_t rf_rate_fast[16], rf_rate_slow[16];
 
-RF_INLINE void rf_stream_write(struct rf_stream *stream, uint8_t *buffer, size_t room) {
-    *stream =
-        (struct rf_stream){.high = UINT32_MAX, .at = buffer, .begin = buffer, .end = buffer + room};
-}
-
-RF_INLINE uint8_t rf_stream_byte(struct rf_stream *stream) {
-    return stream->at < stream->end ? *stream->at++ : 0;
-}
-
-RF_INLINE void rf_stream_read(struct rf_stream *stream, const uint8_t *buffer, size_t bytes) {
-    uint8_t *at = (uint8_t *)(uintptr_t)buffer; /* never written when decoding */
-    *stream = (struct rf_stream){.high = UINT32_MAX, .at = at, .begin = at, .end = at + bytes};
-    for (int i = 0; i < 4; i++)
-        stream->value = stream->value << 8 | rf_stream_byte(stream);
-}
-
-RF_INLINE void rf_stream_emit(struct rf_stream *stream, uint8_t byte) {
-    if (__builtin_expect(stream->at == stream->end, 0))
-        stream->overflow = true;
-    else
-        *stream->at++ = byte;
-}
-
-/* Codes one bit that is 1 with probability p / 65536, 0 < p < 65536. */
-RF_INLINE unsigned rf_code_plain(struct rf_stream *stream, uint32_t p, unsigned bit,
-                                 bool encoding) {
-    uint32_t middle = stream->low + (uint32_t)((uint64_t)(stream->high - stream->low) * p >> 16);
+RF_INLINE unsigned rf_code_bit(struct rf_coder *coder, struct rf_node_bit *node, unsigned bit,
+                               bool encoding) {
+    int32_t fast = node->fast & 0xfff0, slow = node->slow;
+    uint32_t p = (uint32_t)(fast + slow) >> 1;
+    p = p < 16 ? 16 : p > 65520 ? 65520 : p;
+    uint64_t unit = coder->range >> 16;
     if (!encoding)
-        bit = stream->value <= middle;
-    if (bit)
-        stream->high = middle;
-    else
-        stream->low = middle + 1;
-    while (!((stream->low ^ stream->high) >> 24)) {
-        if (encoding)
-            rf_stream_emit(stream, (uint8_t)(stream->high >> 24));
-        else
-            stream->value = stream->value << 8 | rf_stream_byte(stream);
-        stream->low <<= 8;
-        stream->high = stream->high << 8 | 255;
-    }
-    return bit;
-}
-
-/* Ends a stream with as few bytes as decide it; zeros at the end go without saying. */
-RF_INLINE void rf_stream_finish(struct rf_stream *stream) {
-    if (stream->low) {
-        uint32_t top = (stream->low >> 24) + 1;
-        if (top <= stream->high >> 24) {
-            rf_stream_emit(stream, (uint8_t)top);
-        } else {
-            for (int shift = 24; shift >= 0; shift -= 8)
-                rf_stream_emit(stream, (uint8_t)(stream->low >> shift));
-        }
-    }
-    while (stream->at > stream->begin && !stream->at[-1])
-        stream->at--;
-}
-
-RF_INLINE uint32_t rf_bit_chance(const struct rf_node_bit *node) {
-    return ((uint32_t)(node->fast & 0xfff0u) + node->slow) >> 1;
-}
-
-RF_INLINE void rf_bit_learn(struct rf_node_bit *node, unsigned bit) {
+        bit = coder->low < unit * p;
+    rf_coder_narrow(coder, unit, bit ? 0 : p, bit ? p : 65536 - p, encoding);
     unsigned count = node->fast & 15u;
     int32_t target = bit ? 65535 : 0;
-    int32_t fast = node->fast & 0xfff0, slow = node->slow;
     fast += (target - fast) * (int32_t)rf_rate_fast[count] >> 14;
     slow += (target - slow) * (int32_t)rf_rate_slow[count] >> 14;
     node->fast = (uint16_t)((uint32_t)fast & 0xfff0u) | (uint16_t)(count + (count < 15));
     node->slow = (uint16_t)slow;
-}
-
-RF_INLINE uint32_t rf_chance_clamp(uint32_t p) {
-    return p < 16 ? 16 : p > 65520 ? 65520 : p;
-}
-
-RF_INLINE unsigned rf_code_bit(struct rf_stream *stream, struct rf_node_bit *node, unsigned bit,
-                               bool encoding) {
-    bit = rf_code_plain(stream, rf_chance_clamp(rf_bit_chance(node)), bit, encoding);
-    rf_bit_learn(node, bit);
     return bit;
 }
 
-/* Two contexts for one bit: the special one is trusted the more, the more it has seen. */
-RF_INLINE unsigned rf_code_bit_pair(struct rf_stream *stream, struct rf_node_bit *general,
-                                    struct rf_node_bit *special, unsigned bit, bool encoding) {
-    int32_t p = (int32_t)rf_bit_chance(general);
-    int32_t q = (int32_t)rf_bit_chance(special);
-    p += (q - p) * (int32_t)rf_trust[special->fast & 15u] >> 4;
-    bit = rf_code_plain(stream, rf_chance_clamp((uint32_t)p), bit, encoding);
-    rf_bit_learn(general, bit);
-    rf_bit_learn(special, bit);
-    return bit;
-}
+/* ---- symbols ------------------------------------------------------------------------------ */
 
-/* Numbers are coded as class and remainder (Elias gamma): n = floor(log2(value + 1)) in unary, then
-   the n lower bits. All bits of small numbers are modelled, and the top three of large ones. */
-#define RF_CLASSES 34u
-#define RF_SMALL_CLASS 6u
-struct rf_number {
-    uint32_t epoch; /* a model of an earlier chunk starts anew */
-    struct rf_node_bit unary[RF_CLASSES];
-    struct rf_node_bit small[1u << (RF_SMALL_CLASS + 1)];
-    struct rf_node_bit large[RF_CLASSES - RF_SMALL_CLASS][8];
+#define RF_SYMBOLS 16u
+#define RF_SYMBOL_FULL 32u
+#define RF_SYMBOL_LAST_RATE (65535 / 40)
+
+/* Chances of sixteen symbols, as the sums of those below each, of 32768. */
+struct rf_symbol {
+    uint16_t below[RF_SYMBOLS + 1];
+    uint16_t seen; /* up to RF_SYMBOL_FULL */
 };
 
-RF_INLINE void rf_number_fresh(struct rf_number *model, uint32_t epoch) {
-    if (__builtin_expect(model->epoch == epoch, 1))
-        return;
-    model->epoch = epoch;
-    struct rf_node_bit *node = model->unary;
-    size_t count = (sizeof *model - offsetof(struct rf_number, unary)) / sizeof *node;
-    for (size_t i = 0; i < count; i++)
-        node[i] = (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
+/* Sums with which a symbol is all but certain: the others keep a chance of 2. */
+extern const uint16_t rf_symbol_target[RF_SYMBOLS][RF_SYMBOLS];
+
+/* Moves the sums towards the target. This is most of the coder's work, eight sums at a time. */
+RF_INLINE void rf_symbol_move(struct rf_symbol *model, unsigned symbol, int16_t rate) {
+    const uint16_t *target = rf_symbol_target[symbol];
+    for (unsigned i = 0; i < RF_SYMBOLS; i += RF_LANES) {
+#ifdef __SSE2__
+        __m128i sums = _mm_loadu_si128((const __m128i *)&model->below[i]);
+        __m128i distance = _mm_sub_epi16(_mm_loadu_si128((const __m128i *)&target[i]), sums);
+        __m128i step = _mm_mulhi_epi16(distance, _mm_set1_epi16(rate));
+        _mm_storeu_si128((__m128i *)&model->below[i], _mm_add_epi16(sums, step));
+#else
+        int32_t distance = (int32_t)target[i] - model->below[i];
+        model->below[i] = (uint16_t)(model->below[i] + (distance * rate >> 16));
+#endif
+    }
 }
 
-RF_INLINE unsigned rf_number_class(uint64_t value) {
-    return 63u - (unsigned)__builtin_clzll(value + 1);
+RF_INLINE void rf_symbol_learn(struct rf_symbol *model, unsigned symbol) {
+    bool full = model->seen == RF_SYMBOL_FULL;
+    rf_symbol_move(model, symbol,
+                   full ? RF_SYMBOL_LAST_RATE : (int16_t)(65535 / (model->seen + 2)));
+    model->seen = (uint16_t)(model->seen + !full);
 }
 
-/* Codes a value below 2^34 - 1. */
-static inline uint64_t rf_code_number(struct rf_stream *stream, struct rf_number *general,
-                                      struct rf_number *special, uint64_t value, bool encoding) {
-    unsigned wanted = encoding ? rf_number_class(value) : 0, n = 0;
-    while (n < RF_CLASSES - 1 &&
-           rf_code_bit_pair(stream, &general->unary[n], &special->unary[n], wanted > n, encoding))
-        n++;
-    uint64_t bits = encoding ? value + 1 - (1ull << n) : 0;
-    uint64_t prefix = 1;
-    unsigned left = n;
-    if (n <= RF_SMALL_CLASS) {
-        unsigned base = (1u << n) - 2;
-        while (left) {
-            left--;
-            prefix = prefix << 1 | rf_code_bit_pair(stream, &general->small[base + prefix],
-                                                    &special->small[base + prefix],
-                                                    bits >> left & 1, encoding);
-        }
-    } else {
-        while (left > n - 3) {
-            left--;
-            struct rf_node_bit *common = &general->large[n - RF_SMALL_CLASS][prefix];
-            struct rf_node_bit *own = &special->large[n - RF_SMALL_CLASS][prefix];
-            prefix =
-                prefix << 1 | rf_code_bit_pair(stream, common, own, bits >> left & 1, encoding);
-        }
-        while (left) {
-            left--;
-            prefix = prefix << 1 | rf_code_plain(stream, 0x8000, bits >> left & 1, encoding);
+RF_INLINE uint32_t rf_symbol_blend(const struct rf_symbol *general, const struct rf_symbol *special,
+                                   int32_t trust, unsigned i) {
+    int32_t g = general->below[i], s = special->below[i];
+    return (uint32_t)(g + ((s - g) * trust >> 8));
+}
+
+/* A symbol in a context that has not seen much: it is trusted the more, the more it has, and the
+   general one for the rest. */
+static __attribute__((noinline)) unsigned rf_code_young(struct rf_coder *coder,
+                                                        struct rf_symbol *general,
+                                                        struct rf_symbol *special, unsigned symbol,
+                                                        bool encoding) {
+    uint64_t unit = coder->range >> 15;
+    int32_t trust = 256 * special->seen / (special->seen + 3);
+    if (!encoding) {
+        symbol = 0;
+        for (unsigned step = RF_SYMBOLS / 2; step; step /= 2)
+            if (unit * rf_symbol_blend(general, special, trust, symbol + step) <= coder->low)
+                symbol += step;
+    }
+    uint32_t start = rf_symbol_blend(general, special, trust, symbol);
+    uint32_t end = rf_symbol_blend(general, special, trust, symbol + 1);
+    rf_coder_narrow(coder, unit, start, end - start, encoding);
+    rf_symbol_learn(general, symbol);
+    rf_symbol_learn(special, symbol);
+    return symbol;
+}
+
+/* A symbol in two contexts. In the end the special one is used alone. */
+RF_INLINE unsigned rf_code_symbol(struct rf_coder *coder, struct rf_symbol *general,
+                                  struct rf_symbol *special, unsigned symbol, bool encoding) {
+    if (__builtin_expect(special->seen < RF_SYMBOL_FULL, 0))
+        return rf_code_young(coder, general, special, symbol, encoding);
+    uint64_t unit = coder->range >> 15;
+    if (!encoding) {
+        symbol = 0;
+        for (unsigned step = RF_SYMBOLS / 2; step; step /= 2)
+            symbol += unit * special->below[symbol + step] <= coder->low ? step : 0;
+    }
+    uint32_t start = special->below[symbol];
+    rf_coder_narrow(coder, unit, start, special->below[symbol + 1] - start, encoding);
+    rf_symbol_move(special, symbol, RF_SYMBOL_LAST_RATE);
+    return symbol;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+#define RF_LITERALS 8u     /* values that are told by the first symbol alone */
+#define RF_LONG_LENGTH 10u /* lengths from here on take a symbol of their own */
+#define RF_LAST_SYMBOL 15u
+enum { RF_TOKEN, RF_LENGTH, RF_MANTISSA, RF_NUMBER_SYMBOLS = RF_MANTISSA + 8 };
+
+struct rf_number {
+    uint32_t epoch; /* for those that start anew when they are first met in a chunk */
+    struct rf_symbol symbols[RF_NUMBER_SYMBOLS];
+};
+
+/* Low symbols are the likelier ones. */
+static inline void rf_number_start(struct rf_number *model) {
+    for (unsigned i = 0; i <= RF_SYMBOLS; i++)
+        model->symbols[0].below[i] = (uint16_t)(128 * i * (2 * RF_SYMBOLS - i));
+    model->symbols[0].seen = 0;
+    for (unsigned i = 1; i < RF_NUMBER_SYMBOLS; i++)
+        model->symbols[i] = model->symbols[0];
+}
+
+RF_INLINE unsigned rf_log2(uint64_t value) {
+    return 63u - (unsigned)__builtin_clzll(value | 1);
+}
+
+/* What follows the token of a number that is not told by it: the length (of the bits after the
+   first 1) if it is long, the first four of these bits, and the rest as it is. */
+static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder, struct rf_symbol *g,
+                                                       struct rf_symbol *s, unsigned token,
+                                                       uint64_t value, bool encoding) {
+    unsigned length = token - RF_LITERALS + 3;
+    if (token == RF_LAST_SYMBOL) {
+        unsigned more = (unsigned)rf_log2(value) - RF_LONG_LENGTH;
+        more = encoding && more < RF_LAST_SYMBOL ? more : RF_LAST_SYMBOL;
+        more = rf_code_symbol(coder, g + RF_LENGTH, s + RF_LENGTH, more, encoding);
+        length = more + RF_LONG_LENGTH;
+        if (more == RF_LAST_SYMBOL) {
+            uint64_t top = rf_code_raw(coder, 2, (uint32_t)(value >> 32), encoding);
+            top = top << 16 | rf_code_raw(coder, 16, (uint32_t)(value >> 16) & 65535, encoding);
+            return top << 16 | rf_code_raw(coder, 16, (uint32_t)value & 65535, encoding);
         }
     }
-    return prefix - 1;
+    unsigned head = length < 4 ? length : 4, rest = length - head, mask = (1u << head) - 1;
+    unsigned place = RF_MANTISSA + token - RF_LITERALS;
+    uint64_t top = rf_code_symbol(coder, g + place, s + place, (value >> rest) & mask, encoding);
+    top = (top & mask) | (mask + 1);
+    while (rest) {
+        unsigned some = rest < 16 ? rest : 16;
+        rest -= some;
+        mask = (1u << some) - 1;
+        top = top << some | rf_code_raw(coder, some, (value >> rest) & mask, encoding);
+    }
+    return top;
+}
+
+/* Codes a value below 2^34. */
+RF_INLINE uint64_t rf_code_number(struct rf_coder *coder, struct rf_number *general,
+                                  struct rf_number *special, uint64_t value, bool encoding) {
+    struct rf_symbol *g = general->symbols, *s = special->symbols;
+    unsigned token = (unsigned)value;
+    if (encoding && value >= RF_LITERALS) {
+        unsigned length = rf_log2(value);
+        token = length < RF_LONG_LENGTH ? length + RF_LITERALS - 3 : RF_LAST_SYMBOL;
+    }
+    token = rf_code_symbol(coder, g + RF_TOKEN, s + RF_TOKEN, token, encoding);
+    return token < RF_LITERALS ? token : rf_code_tail(coder, g, s, token, value, encoding);
 }
 
 #endif

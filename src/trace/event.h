@@ -27,7 +27,7 @@ enum rf_column {
     RF_COL_COUNT,     /* how many requests the caller passed */
     RF_COL_CLASS,     /* error class, in the numbers of the recorded library */
     RF_COL_CALL,      /* low 32 bits of the count of signed calls so far */
-    RF_COL_HASH,      /* signature of the deterministic calls so far */
+    RF_COL_HASH,      /* 16 bits of the signature of the deterministic calls so far */
     RF_COL_HOW,       /* enum rf_end */
     RF_COL_CODE,      /* exit or abort code */
     RF_COL_CANCELLED, /* 1, or 0 if the request completed all the same; RF_UNKNOWN at first */

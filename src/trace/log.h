@@ -24,6 +24,8 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the files are little 
 #define RF_LIST_MORE 0x80000000u
 #define RF_LIST_LIMIT (1u << 26)
 
+#define RF_ELSEWHERE "elsewhere" /* the function of site 0 */
+
 /* Table records carry a checksum of their own: only those below the published count are looked at,
    and each of these must be whole. */
 struct rf_log_site {

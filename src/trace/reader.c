@@ -135,11 +135,6 @@ static bool set_damage(struct rf_reader *reader, const struct rf_error *error) {
     return false;
 }
 
-static bool take_node(struct rf_reader *reader, const struct rf_log_node *node) {
-    rf_log_get_node(&reader->node, node);
-    return true;
-}
-
 static bool take_end(struct rf_reader *reader, uint32_t bytes) {
     struct rf_chunk_end end;
     if (bytes != sizeof end)
@@ -150,8 +145,14 @@ static bool take_end(struct rf_reader *reader, uint32_t bytes) {
     reader->ending.how = (enum rf_end)end.how;
     reader->ending.code = end.code;
     reader->ending.incomplete = end.incomplete;
-    memcpy(reader->ending.reason, end.reason, sizeof end.reason);
-    reader->ending.reason[sizeof end.reason - 1] = 0;
+    return true;
+}
+
+static bool take_reason(struct rf_reader *reader, uint32_t bytes) {
+    if (bytes >= sizeof reader->ending.reason)
+        return false;
+    memcpy(reader->ending.reason, reader->trace.payload, bytes);
+    reader->ending.reason[bytes] = 0;
     return true;
 }
 
@@ -162,13 +163,8 @@ struct scan {
 
 static bool scan_chunk(struct rf_reader *reader, const struct rf_chunk *chunk, struct scan *scan) {
     switch (chunk->type) {
-    case RF_CHUNK_NODE: {
-        struct rf_log_node node;
-        if (chunk->bytes != sizeof node)
-            return false;
-        memcpy(&node, reader->trace.payload, sizeof node);
-        return scan->has_node = take_node(reader, &node);
-    }
+    case RF_CHUNK_NODE:
+        return scan->has_node = rf_node_read(&reader->node, reader->trace.payload, chunk->bytes);
     case RF_CHUNK_EVENTS:
     case RF_CHUNK_SLOTS:
         if (chunk->segment != reader->next_segment || chunk->first_event != scan->events)
@@ -189,6 +185,8 @@ static bool scan_chunk(struct rf_reader *reader, const struct rf_chunk *chunk, s
     case RF_CHUNK_TABLES:
         rf_tables_free(&reader->tables);
         return rf_tables_read(&reader->tables, reader->trace.payload, chunk->bytes);
+    case RF_CHUNK_REASON:
+        return take_reason(reader, chunk->bytes);
     case RF_CHUNK_END:
         return scan->has_end = take_end(reader, chunk->bytes);
     default:
@@ -300,7 +298,8 @@ static bool open_files(struct rf_reader *reader, const char *directory, int rank
         rf_fail(error, RF_EXIT_TRACE, "%s: is missing", reader->trace.path);
     if (!whole && reader->log.log && !scan.has_end) {
         if (!scan.has_node)
-            scan.has_node = take_node(reader, &reader->log.log->node);
+            rf_log_get_node(&reader->node, &reader->log.log->node);
+        scan.has_node = true;
         /* A trace file that is there must at least begin like one. */
         if (!reader->trace_end && reader->trace.bytes >= sizeof(struct rf_trace_header))
             set_damage(reader, error);

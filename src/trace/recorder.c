@@ -60,7 +60,7 @@ static void fill_log(struct rf_log *log, const struct rf_node *node) {
     log->flight_check = rf_log_flight_check(log);
     /* Number 0 of modules and sites is "elsewhere". */
     log->modules[0].check = rf_log_module_check(&log->modules[0], 0);
-    snprintf(log->sites[0].function, sizeof log->sites[0].function, "elsewhere");
+    snprintf(log->sites[0].function, sizeof log->sites[0].function, RF_ELSEWHERE);
     log->sites[0].check = rf_log_site_check(&log->sites[0], 0);
     log->module_count = rf_seal(1);
     log->site_count = rf_seal(1);
@@ -74,7 +74,8 @@ static bool write_start(struct rf_writer *writer, struct rf_error *error) {
     memcpy(header.magic, RF_TRACE_MAGIC, sizeof header.magic);
     header.check = XXH3_64bits(&header, offsetof(struct rf_trace_header, check));
     struct rf_chunk chunk = {.type = RF_CHUNK_NODE};
-    struct rf_piece piece = {(const uint8_t *)&writer->log->node, sizeof writer->log->node};
+    uint8_t node[RF_NODE_ROOM];
+    struct rf_piece piece = {node, rf_node_write(node, &writer->log->node)};
     struct rf_shield shield;
     rf_shield_raise(&shield);
     ssize_t wrote = pwrite(writer->file, &header, sizeof header, 0);
@@ -340,8 +341,12 @@ static bool write_end(struct rf_writer *writer, enum rf_end how, int32_t code) {
     uint64_t incomplete = 0;
     rf_unseal(writer->log->incomplete, &incomplete);
     if (incomplete) {
+        const char *reason = writer->log->reason;
+        struct rf_chunk why = {.type = RF_CHUNK_REASON, .first_event = writer->events};
+        struct rf_piece text = {(const uint8_t *)reason, strlen(reason)};
         end.incomplete = 1;
-        memcpy(end.reason, writer->log->reason, sizeof end.reason);
+        if (!rf_writer_chunk(writer, &why, &text, 1))
+            return false;
     }
     struct rf_chunk chunk = {.type = RF_CHUNK_END, .first_event = writer->events};
     struct rf_piece piece = {(const uint8_t *)&end, sizeof end};

@@ -1,5 +1,6 @@
 #include "tables.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,18 +19,30 @@ static uint8_t *put_text(uint8_t *at, const char *text, size_t limit) {
     return at + length;
 }
 
+size_t rf_node_write(uint8_t *to, const struct rf_log_node *node) {
+    uint8_t *at = rf_varint_put(to, (uint32_t)node->rank);
+    at = rf_varint_put(at, (uint32_t)node->size);
+    at = rf_varint_put(at, (uint32_t)node->thread_level);
+    at = rf_varint_put(at, (uint32_t)node->pid);
+    at = rf_varint_put(at, (uint64_t)node->started_ns);
+    at = put_text(at, node->host, sizeof node->host);
+    at = put_text(at, node->adapter, sizeof node->adapter);
+    at = put_text(at, node->library, sizeof node->library);
+    return (size_t)(put_text(at, node->scheme, sizeof node->scheme) - to);
+}
+
 size_t rf_tables_write(uint8_t *to, const struct rf_log *log, size_t sites, size_t modules,
                        size_t names) {
-    uint8_t *at = rf_varint_put(to, modules);
-    for (size_t i = 0; i < modules; i++) {
+    uint8_t *at = rf_varint_put(to, modules - 1);
+    for (size_t i = 1; i < modules; i++) {
         const struct rf_log_module *module = &log->modules[i];
         at = put_text(at, module->path, sizeof module->path);
         at = rf_varint_put(at, module->build_id_length);
         memcpy(at, module->build_id, module->build_id_length);
         at += module->build_id_length;
     }
-    at = rf_varint_put(at, sites);
-    for (size_t i = 0; i < sites; i++) {
+    at = rf_varint_put(at, sites - 1);
+    for (size_t i = 1; i < sites; i++) {
         const struct rf_log_site *site = &log->sites[i];
         at = put_text(at, site->function, sizeof site->function);
         at = rf_varint_put(at, site->number);
@@ -50,6 +63,23 @@ static bool get_text(const uint8_t **at, const uint8_t *end, char *text, size_t 
     text[length] = 0;
     *at += length;
     return true;
+}
+
+bool rf_node_read(struct rf_node *node, const uint8_t *payload, size_t bytes) {
+    const uint8_t *at = payload, *end = payload + bytes;
+    uint64_t numbers[5];
+    for (int i = 0; i < 5; i++)
+        if (!rf_varint_get(&at, end, &numbers[i]) || (i < 4 && numbers[i] > UINT32_MAX))
+            return false;
+    *node = (struct rf_node){.rank = (int32_t)numbers[0],
+                             .size = (int32_t)numbers[1],
+                             .thread_level = (int32_t)numbers[2],
+                             .pid = (int32_t)numbers[3],
+                             .started_ns = (int64_t)numbers[4]};
+    return get_text(&at, end, node->host, sizeof node->host) &&
+           get_text(&at, end, node->adapter, sizeof node->adapter) &&
+           get_text(&at, end, node->library, sizeof node->library) &&
+           get_text(&at, end, node->scheme, sizeof node->scheme) && at == end;
 }
 
 static bool get_module(const uint8_t **at, const uint8_t *end, struct rf_module *module) {
@@ -91,14 +121,15 @@ static bool read_all(struct rf_tables *tables, const uint8_t *at, const uint8_t 
                   bytes < RF_LOG_MODULES ? bytes : RF_LOG_MODULES,
                   bytes < RF_LOG_NAMES ? bytes : RF_LOG_NAMES))
         return false;
-    if (!rf_varint_get(&at, end, &modules) || modules > RF_LOG_MODULES)
+    if (!rf_varint_get(&at, end, &modules) || modules >= RF_LOG_MODULES)
         return false;
-    for (; tables->module_count < modules; tables->module_count++)
+    for (tables->module_count = 1; tables->module_count <= modules; tables->module_count++)
         if (!get_module(&at, end, &tables->modules[tables->module_count]))
             return false;
-    if (!rf_varint_get(&at, end, &sites) || sites > RF_MAX_SITES)
+    if (!rf_varint_get(&at, end, &sites) || sites >= RF_MAX_SITES)
         return false;
-    for (; tables->site_count < sites; tables->site_count++)
+    snprintf(tables->sites[0].function, sizeof tables->sites[0].function, RF_ELSEWHERE);
+    for (tables->site_count = 1; tables->site_count <= sites; tables->site_count++)
         if (!get_site(&at, end, &tables->sites[tables->site_count]))
             return false;
     if (!rf_varint_get(&at, end, &names) || names > RF_LOG_NAMES)

@@ -1,4 +1,4 @@
-/* Sites, modules and unsupported functions: the tables beside the events. */
+/* What stands in a trace beside the events: the node, sites, modules and unsupported functions. */
 #ifndef RF_TRACE_TABLES_H
 #define RF_TRACE_TABLES_H
 
@@ -17,6 +17,11 @@ struct rf_tables {
     struct rf_name *names;
     size_t site_count, module_count, name_count;
 };
+
+/* The node's facts as the payload of a chunk, at most RF_NODE_ROOM bytes; returns its length. */
+#define RF_NODE_ROOM (sizeof(struct rf_log_node) + 64)
+size_t rf_node_write(uint8_t *to, const struct rf_log_node *node);
+bool rf_node_read(struct rf_node *node, const uint8_t *payload, size_t bytes);
 
 /* An upper bound of what rf_tables_write() needs. */
 size_t rf_tables_room(size_t sites, size_t modules, size_t names);

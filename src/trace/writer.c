@@ -15,7 +15,7 @@
 
 /* Room for thread-local storage of whatever the program has loaded; hardly any of it is touched. */
 #define STACK_BYTES (512u << 10)
-#define MAX_PIECES (1 + RF_STREAMS)
+#define MAX_PIECES RF_CODED_PIECES
 
 /* ---- futexes ------------------------------------------------------------------------------ */
 
@@ -127,7 +127,7 @@ static bool code_segment(struct rf_writer *writer, uint64_t number) {
     struct rf_coded coded;
     bool wrote;
     if (rf_codec_encode(writer->codec, slots, used, &coded)) {
-        wrote = rf_writer_chunk(writer, &chunk, coded.pieces, 1 + RF_STREAMS);
+        wrote = rf_writer_chunk(writer, &chunk, coded.pieces, RF_CODED_PIECES);
     } else {
         chunk.type = RF_CHUNK_SLOTS;
         struct rf_piece raw = {(const uint8_t *)slots, used * sizeof *slots};

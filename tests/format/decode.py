@@ -74,17 +74,18 @@ class Bytes:
 
 
 class Node:
+    """A bit."""
+
     FAST = [10923, 6554, 4681, 3641, 2979, 2521, 2185, 1928, 1725, 1560, 1425, 1311, 1214, 1130,
             1057, 1024]
     SLOW = FAST[:15] + [256]
-    TRUST = [0, 4, 7, 9, 10, 11, 12, 12, 13, 13, 14, 14, 14, 15, 15, 15]
 
     def __init__(self):
         self.fast = self.slow = 0x8000
         self.seen = 0
 
     def probability(self):
-        return (self.fast + self.slow) >> 1
+        return min(max((self.fast + self.slow) >> 1, 16), 65520)
 
     def learn(self, bit):
         target = 65535 if bit else 0
@@ -93,74 +94,99 @@ class Node:
         self.seen = min(self.seen + 1, 15)
 
 
-def within(probability):
-    return min(max(probability, 16), 65520)
+class Symbol:
+    """One of sixteen."""
+
+    def __init__(self):
+        self.below = [128 * i * (32 - i) for i in range(17)]
+        self.seen = 0
+
+    def learn(self, symbol):
+        rate = 65535 // (40 if self.seen == 32 else self.seen + 2)
+        for i in range(16):
+            target = 2 * i + (32736 if i > symbol else 0)
+            self.below[i] += (target - self.below[i]) * rate >> 16
+        self.seen = min(self.seen + 1, 32)
 
 
-class Nodes(dict):
-    """Nodes by any key, made when they are first met."""
+class Models(dict):
+    """Models by any key, made when they are first met."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
 
     def __missing__(self, key):
-        self[key] = Node()
+        self[key] = self.make()
         return self[key]
 
 
-class Stream:
+class Coder:
     def __init__(self, data):
         self.data, self.at = data, 0
-        self.low, self.high, self.value = 0, MASK, 0
-        for _ in range(4):
-            self.value = self.value << 8 | self.next_byte()
-        self.nodes = Nodes()
+        self.range = 2**64 - 1
+        self.value = self.word() << 32 | self.word()
+        self.nodes, self.symbols = Models(Node), Models(Symbol)
 
-    def next_byte(self):
-        self.at += 1
-        return self.data[self.at - 1] if self.at <= len(self.data) else 0
+    def word(self):
+        word = self.data[self.at : self.at + 4].ljust(4, b"\0")
+        self.at += 4
+        return int.from_bytes(word, "big")
 
-    def raw(self, probability):
-        middle = self.low + ((self.high - self.low) * probability >> 16)
-        bit = self.value <= middle
-        if bit:
-            self.high = middle
-        else:
-            self.low = middle + 1
-        while self.low >> 24 == self.high >> 24:
-            self.low = self.low << 8 & MASK
-            self.high = self.high << 8 & MASK | 255
-            self.value = self.value << 8 & MASK | self.next_byte()
-        return int(bit)
+    def take(self, unit, start, end):
+        self.value -= unit * start
+        self.range = unit * (end - start)
+        if self.range < 2**32:
+            self.value = self.value << 32 | self.word()
+            self.range <<= 32
 
     def bit(self, *key):
         node = self.nodes[key]
-        bit = self.raw(within(node.probability()))
+        unit, one = self.range >> 16, node.probability()
+        bit = int(self.value < unit * one)
+        self.take(unit, *((0, one) if bit else (one, 65536)))
         node.learn(bit)
         return bit
 
-    def mixed_bit(self, general, special, *key):
-        one, other = self.nodes["general", general, key], self.nodes["special", special, key]
-        g, s = one.probability(), other.probability()
-        bit = self.raw(within(g + ((s - g) * Node.TRUST[other.seen] >> 4)))
-        one.learn(bit)
-        other.learn(bit)
-        return bit
+    def raw(self, count):
+        unit = self.range >> count
+        value = self.value // unit
+        self.take(unit, value, value + 1)
+        return value
 
-    def number(self, general, special):
-        size = 0
-        while size < 33 and self.mixed_bit(general, special, "unary", size):
-            size += 1
-        prefix = 1
-        for i in range(size):
-            if size <= 6:
-                bit = self.mixed_bit(general, special, "small", (1 << size) - 2 + prefix)
-            elif i < 3:
-                bit = self.mixed_bit(general, special, "large", size - 6, prefix)
-            else:
-                bit = self.raw(32768)
-            prefix = prefix << 1 | bit
-        return prefix - 1
+    def symbol(self, general, special, *key):
+        one, other = self.symbols["general", general, key], self.symbols["special", special, key]
+        sums = other.below
+        if other.seen < 32:
+            trust = 256 * other.seen // (other.seen + 3)
+            sums = [g + ((s - g) * trust >> 8) for g, s in zip(one.below, other.below)]
+        unit = self.range >> 15
+        symbol = max(i for i in range(16) if unit * sums[i] <= self.value)
+        self.take(unit, sums[symbol], sums[symbol + 1])
+        if other.seen < 32:
+            one.learn(symbol)
+        other.learn(symbol)
+        return symbol
 
-    def hashed(self, general, special):
-        return self.number(general % 64, (special * 0x9E3779B1 & MASK) >> 24)
+    def number(self, column, general, special):
+        general = column, general % 64
+        special = column, (special * 0x9E3779B1 & MASK) >> 24
+        token = self.symbol(general, special, "token")
+        if token < 8:
+            return token
+        length = token - 5
+        if token == 15:
+            length = 10 + self.symbol(general, special, "length")
+            if length == 25:
+                return self.raw(2) << 32 | self.raw(16) << 16 | self.raw(16)
+        head = min(length, 4)
+        value = 1 << head | self.symbol(general, special, "head", token)
+        rest = length - head
+        while rest:
+            count = min(rest, 16)
+            value = value << count | self.raw(count)
+            rest -= count
+        return value
 
 
 def mix(a, b):
@@ -192,18 +218,12 @@ class Entry:
 
 
 class Guesser:
-    """One of the three orders."""
-
-    ROLL = 0x2C1B3C6D
-
-    def __init__(self, order, least):
-        self.order, self.least = order, least
-        self.context = 0
-        self.hashes = [0] * order
+    def __init__(self):
+        self.context = self.nothing = 0
         self.table = [[None, 0, 0] for _ in range(4096)]
 
-    def look(self, nothing):
-        key = mix(self.context, nothing) * 0x9E3779B1 & MASK
+    def look(self):
+        key = mix(self.context, self.nothing) * 0x9E3779B1 & MASK
         self.guess = self.table[key >> 20]
         check = key >> 12 & 255
         if self.guess[2] != check:
@@ -211,8 +231,7 @@ class Guesser:
 
     def offers(self, left):
         entry, confidence, _ = self.guess
-        return (entry and confidence >= self.least and entry.what & 15 != LATE
-                and entry.slots() <= left)
+        return entry and confidence and entry.slots() <= left
 
     def learn(self, entry):
         if self.guess[0] and entry.equals(self.guess[0]):
@@ -220,11 +239,11 @@ class Guesser:
         else:
             self.guess[1] = 0
         self.guess[0] = entry
-        if entry.what & 15 != NONE:
-            h = entry.hash()
-            gone = self.hashes.pop(0) * pow(self.ROLL, self.order, 2**32)
-            self.hashes.append(h)
-            self.context = (self.context * self.ROLL + h - gone) & MASK
+        if entry.what & 15 == NONE:
+            self.nothing = mix(entry.what, entry.first) | 1
+        else:
+            self.nothing = 0
+            self.context = (self.context * 4 * 0x2C1B3C6D + entry.hash()) & MASK
 
 
 class Memory:
@@ -233,29 +252,29 @@ class Memory:
     def __init__(self):
         self.first = self.second = self.run_class = 0
         self.items = []
-        self.seen = self.cycle = self.equal_cycles = 0
+        self.seen, self.cycle, self.equal_cycles = set(), 0, 0
 
     def steady(self):
         return self.equal_cycles >= 3
 
     def folded(self):
-        return (self.seen ^ self.seen >> 32) & MASK
+        bits = sum(1 << value for value in self.seen)
+        return (bits ^ bits >> 32) & MASK
 
-    def learn(self, entry):
-        self.first, self.second, self.items = entry.first, entry.second, entry.items
+    def learn(self, entry, second):
         repeated = False
         if flag_of(entry.what) == "repeats":
             self.run_class = entry.run.bit_length() - 1
             repeated = entry.run > 1
-        bit = 1 << entry.first % 64
-        if self.seen & bit or repeated:
-            seen = self.seen | bit if repeated else self.seen
-            length = bin(seen).count("1")
-            self.equal_cycles = self.equal_cycles + 1 if length == self.cycle else 0
-            self.cycle = length
-            self.seen = bit
-        else:
-            self.seen |= bit
+        if repeated or entry.first != self.first:
+            value = entry.first % 64
+            if repeated or value in self.seen:
+                length = len(self.seen | {value})
+                self.equal_cycles = self.equal_cycles + 1 if length == self.cycle else 0
+                self.cycle = length
+                self.seen = set()
+            self.seen.add(value)
+        self.first, self.second, self.items = entry.first, second, entry.items
 
 
 class Segment:
@@ -270,100 +289,104 @@ class Segment:
             run = payload.varint()
             source = unzigzag(payload.varint())
             self.late.append((source, unzigzag(payload.varint()), run))
-        lengths = [payload.varint() for _ in range(6)]
-        streams = [Stream(payload.take(length)) for length in lengths]
-        self.flow, self.what, self.first, self.second, self.run, self.items = streams
-        self.words, self.memories = [], []
+        self.coder = Coder(payload.data[payload.at :])
+        self.words, self.memories, self.shapes = [], [], []
         self.before = [0, 0]
-        self.call = 0
-        self.guessers = [Guesser(16, 1), Guesser(6, 3), Guesser(2, 8)]
+        self.place = self.call = 0
+        self.guesser = Guesser()
         self.entries = []
-        nothing = 0
         while slots:
-            for guesser in self.guessers:
-                guesser.look(nothing)
+            self.guesser.look()
             entry = self.entry(slots)
-            for guesser in self.guessers:
-                guesser.learn(entry)
             self.entries.append(entry)
             slots -= entry.slots()
-            nothing = mix(entry.what, entry.first) | 1 if entry.what & 15 == NONE else 0
 
     def entry(self, left):
-        right = None
-        for order, guesser in enumerate(self.guessers):
-            if guesser.offers(left):
-                guess, confidence, _ = guesser.guess
-                if self.flow.bit("event", order, confidence):
-                    right = guess
-                break
+        right, confidence, _ = self.guesser.guess
+        if not self.guesser.offers(left) or not self.coder.bit("event", confidence):
+            right = None
         if right:
             entry = Entry(right.what, right.first, right.second, right.run, right.items)
-            number = self.number_of(entry.what)
+            entry.shape, flags = right.shape, 0
         else:
-            number = self.spell_what()
-            entry = Entry(self.words_at)
-            self.spell(entry, number)
+            entry, flags = self.spell_shape()
+        number = self.shapes[entry.shape][0]
         memory = self.memories[number]
-        if flag_of(entry.what) == "repeats":
-            if not (right and self.flow.bit("run", order, confidence)):
+        kind, flag = entry.what & 15, flag_of(entry.what)
+        if kind == LATE:
+            entry.first, entry.second, entry.run = self.late.pop(0)
+            return entry
+        if not right:
+            self.spell_values(entry, number, memory, flags)
+            if flag == "list":
+                self.spell_items(entry, number, memory, flags)
+        if flag == "repeats" and not flags & 4:
+            if not (right and self.coder.bit("run", confidence)):
                 context = mix(number + 1, memory.run_class + 31)
                 if memory.steady():
                     context = mix(context, memory.folded())
-                entry.run = self.run.hashed(number, context) + 1
-        memory.learn(entry)
-        self.before = [number, self.before[0]]
+                entry.run = self.coder.number("run", number, context) + 1
+        second = entry.second
+        if KINDS[kind][2] == "call":
+            second = signed(entry.second - self.call)
+            self.call = entry.second
+        memory.learn(entry, second)
+        if kind != CHECK:
+            self.guesser.learn(entry)
+            self.before = [entry.shape, self.before[0]]
+            self.place = len(memory.seen) if memory.steady() else 0
         return entry
 
-    def number_of(self, what):
-        return self.words.index(what) if what in self.words else 4095
-
-    def spell_what(self):
+    def spell_shape(self):
         a, b = self.before
-        number = self.what.hashed(a, mix(a + 1, b + 1))
-        if number < len(self.words):
-            self.words_at = self.words[number]
-            return number
-        kind, channel, site = (self.what.number(63 - i, i) for i in range(3))
-        self.words_at = kind | channel << 4 | site << 14
-        if len(self.words) < 4096:
-            self.words.append(self.words_at)
+        shape = self.coder.number("shape", a, mix(a + 1, b * 64 + self.place))
+        if shape == len(self.shapes):
+            self.shapes.append(self.spell_new_shape())
+        number, flags = self.shapes[shape]
+        entry = Entry(self.words[number])
+        entry.shape = shape
+        return entry, flags
+
+    def spell_new_shape(self):
+        number = self.coder.number("word", 0, 0)
+        if number == len(self.words):
+            kind, channel, site = (self.coder.number("word", i, i) for i in (1, 2, 3))
+            self.words.append(kind | channel << 4 | site << 14)
             self.memories.append(Memory())
-        return len(self.words) - 1
+        return number, self.coder.number("word", 4, 4)
 
-    def spell(self, entry, number):
-        _, first, second, flag = KINDS[entry.what & 15]
-        if flag == "back":
-            entry.first, entry.second, entry.run = self.late.pop(0)
-            return
-        memory = self.memories[number]
-        if first:
-            context = mix(number + 1, memory.folded() if memory.steady() else memory.first)
-            entry.first = self.spell_column(self.first, first, number, memory.first, context)
-        if second:
+    def spell_values(self, entry, number, memory, flags):
+        entry.first, entry.second = memory.first, memory.second
+        if not flags & 1:
+            context = memory.folded() if memory.steady() else memory.first
+            if KINDS[entry.what & 15][1] == "hash":
+                entry.first = self.coder.raw(16)
+            else:
+                entry.first = self.spell_integer("first", number, mix(number + 1, context))
+        if not flags & 2:
             context = mix(mix(number + 1, memory.second), entry.first)
-            entry.second = self.spell_column(self.second, second, number, memory.second, context)
-        if flag == "list":
-            self.spell_items(entry, number, memory)
+            entry.second = self.spell_integer("second", number, context)
+        if KINDS[entry.what & 15][2] == "call":
+            entry.second = signed(entry.second + self.call)
 
-    def spell_column(self, stream, column, number, last, context):
-        if column == "call":
-            self.call = signed(self.call + stream.hashed(number, mix(number, 77)))
-            return self.call
-        if stream.bit("same", number % 64):
-            return last
-        value = stream.hashed(number, context)
-        return UNKNOWN if value == 0 else UNDEFINED if value == 1 else unzigzag(value - 2)
+    def spell_integer(self, column, number, context):
+        value = self.coder.number(column, number, context)
+        return UNKNOWN + value if value < 2 else signed(value - 2)
 
-    def spell_items(self, entry, number, memory):
-        length = self.items.hashed(number, mix(number + 1, len(memory.items) + 999))
-        entry.run = length | (GOES_ON if self.items.bit("goes on") else 0)
+    def spell_items(self, entry, number, memory, flags):
+        length = 1
+        if not flags & 4:
+            context = mix(number + 1, len(memory.items) + 999)
+            length = self.coder.number("items", number, context)
+            goes_on = self.coder.number("items", 63, 63)
+            entry.run = length | (GOES_ON if goes_on else 0)
         before = 0
         for i in range(length):
             place = min(i, 3)
             likely = memory.items[i] if i < len(memory.items) else -1
             context = mix(mix(number + 1, place), mix(likely, before))
-            before = signed(before + unzigzag(self.items.hashed(number * 5 + 1 + place, context)))
+            step = self.coder.number("items", number * 5 + 1 + place, context)
+            before = signed(before + unzigzag(step))
             entry.items.append(before)
 
 
@@ -427,11 +450,11 @@ class Trace:
                 self.code = struct.unpack_from("<i", payload, 4)[0]
 
     def read_tables(self, payload):
-        self.modules = []
+        self.modules = [""]
         for _ in range(payload.varint()):
             self.modules.append(payload.counted().decode())
             payload.counted()
-        self.sites = []
+        self.sites = [("elsewhere", 0, 0)]
         for _ in range(payload.varint()):
             function = payload.counted().decode()
             payload.varint()
@@ -439,7 +462,7 @@ class Trace:
             self.sites.append((function, module, payload.varint()))
 
     def read_log(self, data):
-        if data[:8] != b"RFTAIL\r\n" or struct.unpack_from("<I", data, 8)[0] not in (1, 2):
+        if data[:8] != b"RFTAIL\r\n" or struct.unpack_from("<I", data, 8)[0] != 1:
             sys.exit(f"rank {self.rank}: not a log of version 1")
         geometry = struct.unpack_from("<7I", data, 12)
         segments, slots, _, site_room, module_room, name_room, ring = geometry
@@ -499,7 +522,7 @@ class Trace:
         event["channel"] = entry.what >> 4 & 1023
         for column, value in ((first, entry.first), (second, entry.second)):
             if column == "hash":
-                event[column] = f"{value & MASK:08x}"
+                event[column] = f"{value:04x}"
             elif column == "call":
                 event[column] = value & MASK
             elif column:

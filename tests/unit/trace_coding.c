@@ -19,50 +19,84 @@ static void bits_come_back(void **unused) {
         struct stream_state random = {.random = likely + 1};
         static uint8_t bits[COUNT];
         struct rf_node_bit node = {RF_BIT_START, RF_BIT_START};
-        struct rf_stream stream;
-        rf_stream_write(&stream, buffer, sizeof buffer);
+        struct rf_coder coder;
+        rf_coder_write(&coder, buffer, sizeof buffer);
         for (int i = 0; i < COUNT; i++) {
             bits[i] = stream_random(&random, 16) < likely;
-            rf_code_bit(&stream, &node, bits[i], true);
+            rf_code_bit(&coder, &node, bits[i], true);
         }
-        rf_stream_finish(&stream);
-        assert_false(stream.overflow);
-        size_t bytes = (size_t)(stream.at - stream.begin);
+        rf_coder_finish(&coder);
+        assert_false(coder.overflow);
+        size_t bytes = (size_t)(coder.at - coder.begin);
         assert_true(bytes <= COUNT / 8 + 200);
         if (likely == 0 || likely == 16)
             assert_true(bytes < 20);
         node = (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
-        rf_stream_read(&stream, buffer, bytes);
+        rf_coder_read(&coder, buffer, bytes);
         for (int i = 0; i < COUNT; i++)
-            assert_int_equal(rf_code_bit(&stream, &node, 0, false), bits[i]);
+            assert_int_equal(rf_code_bit(&coder, &node, 0, false), bits[i]);
     }
+}
+
+/* Whatever comes, the sums stay in order: otherwise some symbol could not be told. */
+static void symbols_keep_a_chance(void **unused) {
+    (void)unused;
+    struct rf_number model;
+    struct stream_state random = {0};
+    rf_number_start(&model);
+    for (int round = 0; round < 300; round++) {
+        unsigned favourite = stream_random(&random, RF_SYMBOLS), often = stream_random(&random, 9);
+        for (int i = 0; i < 300; i++) {
+            bool usual = stream_random(&random, 8) < often;
+            rf_symbol_learn(&model.symbols[0],
+                            usual ? favourite : stream_random(&random, RF_SYMBOLS));
+            for (unsigned symbol = 0; symbol < RF_SYMBOLS; symbol++)
+                assert_true(model.symbols[0].below[symbol] + 2 <=
+                            model.symbols[0].below[symbol + 1]);
+        }
+    }
+}
+
+/* How many bytes the numbers take; 0 if there is no room for them. */
+static size_t write_numbers(uint8_t *buffer, size_t room, const uint64_t *values, int count) {
+    struct rf_number models[2];
+    struct rf_coder coder;
+    rf_number_start(&models[0]);
+    rf_number_start(&models[1]);
+    rf_coder_write(&coder, buffer, room);
+    for (int i = 0; i < count; i++)
+        rf_code_number(&coder, &models[0], &models[1], values[i], true);
+    rf_coder_finish(&coder);
+    return coder.overflow ? 0 : (size_t)(coder.at - coder.begin);
 }
 
 static void numbers_come_back(void **unused) {
     (void)unused;
     enum { COUNT = 4000 };
-    static uint8_t buffer[COUNT * 40];
-    struct rf_number *models = calloc(4, sizeof *models);
-    uint64_t *values = calloc(COUNT, sizeof *values);
-    assert_non_null(models);
-    assert_non_null(values);
+    static uint8_t buffer[COUNT * 8];
+    static uint64_t values[COUNT];
     struct stream_state random = {0};
-    struct rf_stream stream;
-    rf_stream_write(&stream, buffer, sizeof buffer);
-    for (int i = 0; i < 4; i++)
-        rf_number_fresh(&models[i], 1);
     for (int i = 0; i < COUNT; i++) {
         values[i] = stream_random(&random, UINT32_MAX) >> stream_random(&random, 32);
         if (i % 100 == 0)
             values[i] = (uint64_t)UINT32_MAX + 2 - (uint64_t)(i / 100);
-        rf_code_number(&stream, &models[0], &models[1], values[i], true);
     }
-    rf_stream_finish(&stream);
-    rf_stream_read(&stream, buffer, (size_t)(stream.at - stream.begin));
+    size_t bytes = write_numbers(buffer, sizeof buffer, values, COUNT);
+    assert_true(bytes > 0);
+    struct rf_number models[2];
+    struct rf_coder coder;
+    rf_number_start(&models[0]);
+    rf_number_start(&models[1]);
+    rf_coder_read(&coder, buffer, bytes);
     for (int i = 0; i < COUNT; i++)
-        assert_true(rf_code_number(&stream, &models[2], &models[3], 0, false) == values[i]);
-    free(models);
-    free(values);
+        assert_true(rf_code_number(&coder, &models[0], &models[1], 0, false) == values[i]);
+    /* With too little room it says so, and stays inside. */
+    for (size_t room = 4; room < 64; room++) {
+        memset(buffer, 0xa5, 128);
+        assert_int_equal(write_numbers(buffer + 16, room, values, COUNT), 0);
+        for (size_t i = 0; i < 16; i++)
+            assert_true(buffer[i] == 0xa5 && buffer[16 + room + i] == 0xa5);
+    }
 }
 
 static void varints_come_back(void **unused) {
@@ -99,7 +133,7 @@ static void segment_of(const struct stream *stream, struct rf_entry *copy, uint3
 static uint8_t *join(const struct rf_coded *coded) {
     uint8_t *payload = malloc(coded->bytes), *at = payload;
     assert_non_null(payload);
-    for (unsigned i = 0; i <= RF_STREAMS; i++) {
+    for (unsigned i = 0; i < RF_CODED_PIECES; i++) {
         memcpy(at, coded->pieces[i].data, coded->pieces[i].bytes);
         at += coded->pieces[i].bytes;
     }
@@ -184,7 +218,8 @@ static void noise_is_survived(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_come_back),    cmocka_unit_test(numbers_come_back),
+        cmocka_unit_test(bits_come_back),    cmocka_unit_test(symbols_keep_a_chance),
+        cmocka_unit_test(numbers_come_back),
         cmocka_unit_test(varints_come_back), cmocka_unit_test(segments_come_back),
         cmocka_unit_test(noise_is_survived),
     };

@@ -103,8 +103,9 @@ static void flipped_bits_are_noticed(void **unused) {
         testing_poke(fixture.trace_path, at, fixture.trace[at]);
     }
     /* Damage to the first chunk of events costs the events, not the tables. */
-    size_t middle = sizeof(struct rf_trace_header) + 2 * sizeof(struct rf_chunk) +
-                    sizeof(struct rf_log_node) + 10;
+    struct rf_chunk node;
+    memcpy(&node, fixture.trace + sizeof(struct rf_trace_header), sizeof node);
+    size_t middle = sizeof(struct rf_trace_header) + 2 * sizeof node + node.bytes + 10;
     fixture.trace[middle] ^= 1;
     testing_save(fixture.trace_path, fixture.trace, fixture.trace_bytes);
     struct rf_reader *reader = rf_reader_open(fixture.directory, 0, NULL);

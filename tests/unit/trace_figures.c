@@ -49,7 +49,7 @@ static void codec_speed(const struct stream *stream, const char *directory) {
     double encode = (now() - start) / times;
     uint8_t *payload = malloc(coded.bytes), *at = payload;
     printf("%-12s", stream->name);
-    for (unsigned i = 0; i <= RF_STREAMS; i++) {
+    for (unsigned i = 0; i < RF_CODED_PIECES; i++) {
         memcpy(at, coded.pieces[i].data, coded.pieces[i].bytes);
         at += coded.pieces[i].bytes;
     }
@@ -62,7 +62,7 @@ static void codec_speed(const struct stream *stream, const char *directory) {
         "%s %6u entries %7zu bytes %.4f/entry %.4f/message, encode %5.1f M/s decode %5.1f M/s  (",
         good ? "" : "FAILED", entries, coded.bytes, (double)coded.bytes / entries,
         (double)coded.bytes / messages, entries / encode * 1e-6, entries / decode * 1e-6);
-    for (unsigned i = 0; i <= RF_STREAMS; i++)
+    for (unsigned i = 0; i < RF_CODED_PIECES; i++)
         printf(" %zu", coded.pieces[i].bytes);
     printf(" )\n");
     free(codec);

@@ -126,7 +126,7 @@ static unsigned motley(struct rf_recorder *recorder, struct stream_state *state)
     if (stream_random(state, 10) == 0)
         rf_recorder_list(recorder, rf_pack(RF_SET, 0, site), 40, 0, list, length);
     if (step % 64 == 0)
-        rf_recorder_put(recorder, rf_pack(RF_CHECK, 0, 0), (int32_t)next_random(state),
+        rf_recorder_put(recorder, rf_pack(RF_CHECK, 0, 0), (int32_t)stream_random(state, 65536),
                         (int32_t)step, 1);
     if (step % 1000 == 0)
         rf_recorder_list(recorder, rf_pack(RF_ERROR, 0, site), 15, (int32_t)step, list, 3);
