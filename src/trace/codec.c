@@ -15,7 +15,7 @@
 #define MAX_CONFIDENCE 15u
 #define STEADY 3u
 #define PREFIX_ROOM (768u << 10)
-#define OUTPUT_ROOM (RF_SEGMENT_SLOTS * 16u)
+#define OUTPUT_ROOM ((size_t)RF_SEGMENT_SLOTS * 16)
 
 /* What is told of an entry together with its word. */
 #define FIRST_SAME 1u /* as in the word's last entry */
@@ -29,10 +29,12 @@ const uint16_t rf_rate_fast[16] = {10923, 6554, 4681, 3641, 2979, 2521, 2185, 19
 const uint16_t rf_rate_slow[16] = {10923, 6554, 4681, 3641, 2979, 2521, 2185, 1928,
                                    1725,  1560, 1425, 1311, 1214, 1130, 1057, 256};
 
+/* Sums below `symbol` go to the bottom, those above to the top. */
 #define TARGET(symbol, i) (2 * (i) + ((i) > (symbol) ? 32768 - 2 * RF_SYMBOLS : 0))
 #define FOUR(symbol, i)                                                                            \
     TARGET(symbol, i), TARGET(symbol, (i) + 1), TARGET(symbol, (i) + 2), TARGET(symbol, (i) + 3)
-#define ROW(symbol) {FOUR(symbol, 0), FOUR(symbol, 4), FOUR(symbol, 8), FOUR(symbol, 12)}
+#define ROW(symbol)                                                                                \
+    { FOUR(symbol, 0), FOUR(symbol, 4), FOUR(symbol, 8), FOUR(symbol, 12) }
 const uint16_t rf_symbol_target[RF_SYMBOLS][RF_SYMBOLS] = {
     ROW(0), ROW(1), ROW(2),  ROW(3),  ROW(4),  ROW(5),  ROW(6),  ROW(7),
     ROW(8), ROW(9), ROW(10), ROW(11), ROW(12), ROW(13), ROW(14), ROW(15)};
@@ -66,8 +68,8 @@ struct rf_codec {
     uint32_t context, none_context; /* of the next guess */
     uint32_t words[DICTIONARY];
     uint32_t word_count;
-    uint16_t find[DICTIONARY_HASH]; /* encoder: 1 + number of the word */
-    struct memory memories[DICTIONARY + 1]; /* one more than words, for the encoder */
+    uint16_t find[DICTIONARY_HASH];            /* encoder: 1 + number of the word */
+    struct memory memories[DICTIONARY + 1];    /* one more than words, for the encoder */
     uint16_t shapes[DICTIONARY * SHAPE_FLAGS]; /* number of the word * SHAPE_FLAGS + flags */
     uint32_t shape_count;
     uint32_t previous_shape, older_shape, cycle_place;
@@ -313,7 +315,8 @@ RF_INLINE bool code_list(struct rf_codec *codec, struct rf_entry *entry, uint32_
     uint32_t length = one ? 1 : entry->run & ~RF_LIST_MORE;
     bool more = !one && entry->run & RF_LIST_MORE;
     if (!one) {
-        length = (uint32_t)column(codec, ITEMS, id, mix(id + 1, before_length + 999), length, encoding);
+        length =
+            (uint32_t)column(codec, ITEMS, id, mix(id + 1, before_length + 999), length, encoding);
         more = column(codec, ITEMS, 63, 63, more, encoding);
     }
     if (!encoding) {
@@ -388,8 +391,7 @@ RF_INLINE uint32_t entry_hash(const struct rf_entry *entry) {
 }
 
 /* Every event moves the ones before it two bits up, so that the latest sixteen make the context.
-   How often a test failed is noise: RF_NONE only stands beside the context. A check tells nothing
-   of what comes. */
+   How often a test failed is noise: RF_NONE only stands beside the context. */
 RF_INLINE void advance(struct rf_codec *codec, const struct rf_entry *entry, enum rf_kind kind) {
     if (kind == RF_NONE) {
         codec->none_context = mix(entry->what, (uint32_t)entry->first) | 1;
@@ -432,8 +434,9 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
         struct rf_entry *entry = &slots[at];
         uint32_t room = used - at, shape = 0, flags = 0;
         struct guess *guess = find_guess(codec);
-        const struct rf_entry *likely = guess->position == NOWHERE ? NULL : &slots[guess->position];
-        bool right = likely && guess->confidence && rf_entry_slots(likely, room);
+        bool known = guess->position != NOWHERE;
+        const struct rf_entry *likely = &slots[known ? guess->position : 0];
+        bool right = known && guess->confidence && rf_entry_slots(likely, room);
         if (right)
             right = rf_code_bit(&codec->coder, &codec->event_flags[guess->confidence],
                                 encoding && same(entry, likely, room), encoding);
@@ -489,7 +492,7 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
         if (kind == RF_CHECK)
             continue;
         if (!right)
-            right = likely && same(entry, likely, room);
+            right = known && same(entry, likely, room);
         guess->confidence =
             right ? (uint8_t)(guess->confidence + (guess->confidence < MAX_CONFIDENCE)) : 0;
         guess->position = (uint16_t)at;

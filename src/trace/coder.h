@@ -14,6 +14,7 @@
 #    define RF_LANES 1u
 #endif
 
+#define RF_LEAST_RANGE (1ull << 32)
 #define RF_INLINE static inline __attribute__((always_inline))
 
 /* Numbers below `range` are left to tell what comes. `low` is what has been told of them so far
@@ -26,10 +27,8 @@ struct rf_coder {
 
 /* `room` is four bytes at least. */
 RF_INLINE void rf_coder_write(struct rf_coder *coder, uint8_t *buffer, size_t room) {
-    *coder = (struct rf_coder){.range = UINT64_MAX,
-                               .at = buffer,
-                               .begin = buffer,
-                               .end = buffer + room / 4 * 4};
+    *coder = (struct rf_coder){
+        .range = UINT64_MAX, .at = buffer, .begin = buffer, .end = buffer + room / 4 * 4};
 }
 
 RF_INLINE uint32_t rf_coder_word(struct rf_coder *coder) {
@@ -66,7 +65,7 @@ RF_INLINE void rf_coder_narrow(struct rf_coder *coder, uint64_t unit, uint32_t s
         coder->low -= step;
     }
     coder->range = unit * size;
-    if (__builtin_expect(coder->range >> 32, 1))
+    if (__builtin_expect(coder->range >= RF_LEAST_RANGE, 1))
         return;
     coder->range <<= 32;
     if (!encoding) {
@@ -175,9 +174,10 @@ RF_INLINE void rf_symbol_move(struct rf_symbol *model, unsigned symbol, int16_t 
 }
 
 RF_INLINE void rf_symbol_learn(struct rf_symbol *model, unsigned symbol) {
-    bool full = model->seen == RF_SYMBOL_FULL;
-    rf_symbol_move(model, symbol, full ? RF_SYMBOL_LAST_RATE : (int16_t)(65535 / (model->seen + 2)));
-    model->seen = (uint16_t)(model->seen + !full);
+    int rate = RF_SYMBOL_LAST_RATE;
+    if (model->seen < RF_SYMBOL_FULL)
+        rate = 65535 / (model->seen++ + 2);
+    rf_symbol_move(model, symbol, (int16_t)rate);
 }
 
 RF_INLINE uint32_t rf_symbol_blend(const struct rf_symbol *general, const struct rf_symbol *special,
@@ -227,7 +227,7 @@ RF_INLINE unsigned rf_code_symbol(struct rf_coder *coder, struct rf_symbol *gene
 
 /* ---- numbers ------------------------------------------------------------------------------ */
 
-#define RF_LITERALS 8u    /* values that are told by the first symbol alone */
+#define RF_LITERALS 8u     /* values that are told by the first symbol alone */
 #define RF_LONG_LENGTH 10u /* lengths from here on take a symbol of their own */
 #define RF_LAST_SYMBOL 15u
 enum { RF_TOKEN, RF_LENGTH, RF_MANTISSA, RF_NUMBER_SYMBOLS = RF_MANTISSA + 8 };
@@ -250,8 +250,8 @@ RF_INLINE unsigned rf_log2(uint64_t value) {
     return 63u - (unsigned)__builtin_clzll(value | 1);
 }
 
-/* What follows the token of a number that is not told by it: the length (of the bits after the first
-   1) if it is long, the first four of these bits, and the rest as it is. */
+/* What follows the token of a number that is not told by it: the length (of the bits after the
+   first 1) if it is long, the first four of these bits, and the rest as it is. */
 static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder, struct rf_symbol *g,
                                                        struct rf_symbol *s, unsigned token,
                                                        uint64_t value, bool encoding) {
