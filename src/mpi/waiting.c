@@ -5,7 +5,7 @@
 #include "mpi/adapter.h"
 
 #define LOOKS_BEFORE_YIELD 16u
-#define LOOKS_BEFORE_SLEEP 64u
+#define LOOKS_BEFORE_SLEEP 32u
 #define ANSWERS_PER_LOOK 64u
 #define SHORTEST_SLEEP 50000
 #define LONGEST_SLEEP 800000
@@ -65,7 +65,6 @@ void rf_await(const struct rf_here *here, MPI_Request request) {
             rf_reals.Request_get_status(request, &flag, MPI_STATUS_IGNORE);
         if (flag)
             break;
-        make_progress();
         rf_wait_a_little(&patience);
     }
     rf_partner_settle(request);

@@ -15,7 +15,7 @@
 #define MAX_CONFIDENCE 15u
 #define STEADY 3u
 #define PREFIX_ROOM (768u << 10)
-#define OUTPUT_ROOM (RF_SEGMENT_SLOTS * 16u)
+#define OUTPUT_ROOM ((size_t)RF_SEGMENT_SLOTS * 16)
 
 /* What is told of an entry together with its word. */
 #define FIRST_SAME 1u /* as in the word's last entry */
@@ -29,6 +29,7 @@ const uint16_t rf_rate_fast[16] = {10923, 6554, 4681, 3641, 2979, 2521, 2185, 19
 const uint16_t rf_rate_slow[16] = {10923, 6554, 4681, 3641, 2979, 2521, 2185, 1928,
                                    1725,  1560, 1425, 1311, 1214, 1130, 1057, 256};
 
+/* Sums below `symbol` go to the bottom, those above to the top. */
 #define TARGET(symbol, i) (2 * (i) + ((i) > (symbol) ? 32768 - 2 * RF_SYMBOLS : 0))
 #define FOUR(symbol, i)                                                                            \
     TARGET(symbol, i), TARGET(symbol, (i) + 1), TARGET(symbol, (i) + 2), TARGET(symbol, (i) + 3)
@@ -390,8 +391,7 @@ RF_INLINE uint32_t entry_hash(const struct rf_entry *entry) {
 }
 
 /* Every event moves the ones before it two bits up, so that the latest sixteen make the context.
-   How often a test failed is noise: RF_NONE only stands beside the context. A check tells nothing
-   of what comes. */
+   How often a test failed is noise: RF_NONE only stands beside the context. */
 RF_INLINE void advance(struct rf_codec *codec, const struct rf_entry *entry, enum rf_kind kind) {
     if (kind == RF_NONE) {
         codec->none_context = mix(entry->what, (uint32_t)entry->first) | 1;
@@ -434,8 +434,9 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
         struct rf_entry *entry = &slots[at];
         uint32_t room = used - at, shape = 0, flags = 0;
         struct guess *guess = find_guess(codec);
-        const struct rf_entry *likely = guess->position == NOWHERE ? NULL : &slots[guess->position];
-        bool right = likely && guess->confidence && rf_entry_slots(likely, room);
+        bool known = guess->position != NOWHERE;
+        const struct rf_entry *likely = &slots[known ? guess->position : 0];
+        bool right = known && guess->confidence && rf_entry_slots(likely, room);
         if (right)
             right = rf_code_bit(&codec->coder, &codec->event_flags[guess->confidence],
                                 encoding && same(entry, likely, room), encoding);
@@ -491,7 +492,7 @@ RF_INLINE bool code_entries(struct rf_codec *codec, struct rf_entry *slots, uint
         if (kind == RF_CHECK)
             continue;
         if (!right)
-            right = likely && same(entry, likely, room);
+            right = known && same(entry, likely, room);
         guess->confidence =
             right ? (uint8_t)(guess->confidence + (guess->confidence < MAX_CONFIDENCE)) : 0;
         guess->position = (uint16_t)at;

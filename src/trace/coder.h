@@ -14,6 +14,7 @@
 #    define RF_LANES 1u
 #endif
 
+#define RF_LEAST_RANGE (1ull << 32)
 #define RF_INLINE static inline __attribute__((always_inline))
 
 /* Numbers below `range` are left to tell what comes. `low` is what has been told of them so far
@@ -64,7 +65,7 @@ RF_INLINE void rf_coder_narrow(struct rf_coder *coder, uint64_t unit, uint32_t s
         coder->low -= step;
     }
     coder->range = unit * size;
-    if (__builtin_expect(coder->range >> 32, 1))
+    if (__builtin_expect(coder->range >= RF_LEAST_RANGE, 1))
         return;
     coder->range <<= 32;
     if (!encoding) {
@@ -173,10 +174,10 @@ RF_INLINE void rf_symbol_move(struct rf_symbol *model, unsigned symbol, int16_t 
 }
 
 RF_INLINE void rf_symbol_learn(struct rf_symbol *model, unsigned symbol) {
-    bool full = model->seen == RF_SYMBOL_FULL;
-    rf_symbol_move(model, symbol,
-                   full ? RF_SYMBOL_LAST_RATE : (int16_t)(65535 / (model->seen + 2)));
-    model->seen = (uint16_t)(model->seen + !full);
+    int rate = RF_SYMBOL_LAST_RATE;
+    if (model->seen < RF_SYMBOL_FULL)
+        rate = 65535 / (model->seen++ + 2);
+    rf_symbol_move(model, symbol, (int16_t)rate);
 }
 
 RF_INLINE uint32_t rf_symbol_blend(const struct rf_symbol *general, const struct rf_symbol *special,

@@ -182,6 +182,28 @@ static void segments_come_back(void **unused) {
     free(decoder);
 }
 
+/* Each entry of another site: more of them than the dictionary holds are not coded. */
+static void too_many_words_are_left_alone(void **unused) {
+    (void)unused;
+    enum { WORDS = 4096 };
+    struct rf_entry *slots = calloc(WORDS + 1, sizeof *slots);
+    struct rf_entry *copy = calloc(WORDS + 1, sizeof *copy);
+    struct rf_codec *codec = calloc(1, rf_codec_bytes());
+    struct rf_coded coded;
+    assert_true(slots && copy && codec);
+    for (uint32_t i = 0; i <= WORDS; i++)
+        slots[i] = (struct rf_entry){.what = rf_pack(RF_RECV, 0, i), .first = 1, .run = 1 + i % 3};
+    assert_false(rf_codec_encode(codec, slots, WORDS + 1, &coded));
+    assert_true(rf_codec_encode(codec, slots, WORDS, &coded));
+    uint8_t *payload = join(&coded);
+    assert_true(rf_codec_decode(codec, payload, coded.bytes, copy, WORDS));
+    assert_memory_equal(slots, copy, WORDS * sizeof *slots);
+    free(payload);
+    free(slots);
+    free(copy);
+    free(codec);
+}
+
 /* Whatever the bytes are, decoding ends and stays inside its memory. */
 static void noise_is_survived(void **unused) {
     (void)unused;
@@ -218,9 +240,9 @@ static void noise_is_survived(void **unused) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bits_come_back),    cmocka_unit_test(symbols_keep_a_chance),
-        cmocka_unit_test(numbers_come_back),
-        cmocka_unit_test(varints_come_back), cmocka_unit_test(segments_come_back),
+        cmocka_unit_test(bits_come_back),     cmocka_unit_test(symbols_keep_a_chance),
+        cmocka_unit_test(numbers_come_back),  cmocka_unit_test(varints_come_back),
+        cmocka_unit_test(segments_come_back), cmocka_unit_test(too_many_words_are_left_alone),
         cmocka_unit_test(noise_is_survived),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
