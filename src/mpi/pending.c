@@ -156,7 +156,7 @@ static void free_orphans(struct rf_pending *pending, bool all) {
             }
             if (receive->state == RF_UNMATCHED)
                 rf_pending_known(receive);
-            receive->orphan = receive->cancelling = false;
+            receive->orphan = receive->cancelling = receive->persistent = false;
             pending->orphans--;
             rf_pending_remove(pending, receive, place);
             rf_reals.Request_free(&handle);
@@ -174,8 +174,10 @@ bool rf_pending_orphan(MPI_Request request) {
         keep = receive->state == RF_UNMATCHED || receive->cancelling;
         receive->orphan = keep;
         pending->orphans += keep;
-        if (!keep)
+        if (!keep) {
+            receive->persistent = false;
             rf_pending_remove(pending, receive, rf_pending_place(pending, request));
+        }
     }
     rf_session_unlock(session);
     if (keep && pending->orphans > pending->orphans_limit && !session->concurrent) {

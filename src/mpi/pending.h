@@ -25,7 +25,7 @@ struct rf_pending_receive {
     struct rf_pending_receive *next; /* in its bucket, or among the unused */
     struct rf_post post;
     int source, tag; /* as the program asked, wildcards included */
-    bool persistent;
+    bool persistent; /* this and the next but one are false in the unused */
     uint8_t state;
     bool cancelling; /* whether the cancel won is not known yet */
     bool orphan;     /* the program has freed it, the library has not */
@@ -79,7 +79,8 @@ RF_STEP struct rf_pending_receive *rf_pending_add(struct rf_pending *pending, MP
     *bucket = receive;
     receive->source = source;
     receive->tag = tag;
-    receive->persistent = persistent;
+    if (persistent)
+        receive->persistent = true;
     return receive;
 }
 
