@@ -13,8 +13,8 @@ struct rf_session {
     bool concurrent; /* several threads may call at the same time */
     int lock;        /* taken for a few instructions, and only if concurrent */
     uint64_t signature;
-    uint64_t until_check; /* signed calls until the signature enters the stream */
-    uint64_t next_check;  /* how many there will have been by then */
+    int64_t until_check; /* signed calls until the signature enters the stream */
+    uint64_t next_check; /* how many there will have been by then */
     struct rf_recorder recorder;
     struct rf_replayer replayer;
     struct rf_callsites sites;
@@ -39,12 +39,12 @@ RF_STEP void rf_session_unlock(struct rf_session *session) {
 
 /* Signed calls so far. */
 static inline uint64_t rf_session_calls(const struct rf_session *session) {
-    return session->next_check - session->until_check;
+    return session->next_check - (uint64_t)session->until_check;
 }
 
 static inline void rf_session_check_at(struct rf_session *session, uint64_t made, uint64_t next) {
     session->next_check = next;
-    session->until_check = next - made;
+    session->until_check = (int64_t)(next - made);
 }
 
 /* Every call whose effect is fixed by the program enters a running signature. It is stored now and
@@ -56,7 +56,7 @@ RF_STEP void rf_sign(struct rf_session *session, const struct rf_here *here, int
     uint64_t other = (uint64_t)(uint32_t)tag << 32 ^ (uint64_t)count;
     uint64_t mixed = (session->signature ^ one) * 0x9e3779b97f4a7c15u;
     session->signature = (mixed << 29 | mixed >> 35) ^ other;
-    if (__builtin_expect(--session->until_check == 0, 0)) {
+    if (__builtin_expect(--session->until_check <= 0, 0)) {
         const struct rf_here copy = *here; /* else it would be kept in memory for every call */
         rf_session_check(session, &copy);
     }

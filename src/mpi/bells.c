@@ -19,6 +19,7 @@ static int ranks;
 struct peers {
     MPI_Comm comm;
     struct peers *next;
+    int count;
     int world[];
 };
 static struct peers *known;
@@ -75,6 +76,7 @@ static struct peers *learn(MPI_Comm comm) {
             places[i] = i;
         rf_reals.Group_translate_ranks(group, count, places, world, peers->world);
         peers->comm = comm;
+        peers->count = count;
         peers->next = known;
         known = peers;
     } else {
@@ -87,7 +89,7 @@ static struct peers *learn(MPI_Comm comm) {
     return peers;
 }
 
-/* A communicator that nothing was sent in yet may be none at all. */
+/* Before a send nothing is sure: neither that the communicator is one, nor that it has the peer. */
 static struct rf_bell *find(MPI_Comm comm, int peer, bool sent) {
     if (!bells || peer < 0)
         return NULL;
@@ -98,7 +100,7 @@ static struct rf_bell *find(MPI_Comm comm, int peer, bool sent) {
             peers = peers->next;
         if (!peers && sent)
             peers = learn(comm);
-        rank = peers ? peers->world[peer] : -1;
+        rank = peers && peer < peers->count ? peers->world[peer] : -1;
     }
     return rank >= 0 && rank < ranks ? &bells[rank] : NULL;
 }

@@ -130,6 +130,12 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
     return code;
 }
 
+/* A combined call sends first, and does not return before it has received. */
+static inline void ring(MPI_Comm comm, int dest) {
+    if (__builtin_expect(!rf_recording(), 0))
+        rf_bell_ring(comm, dest, false);
+}
+
 #define RF_DEFINE_RECEIVES(suffix, count_type)                                                     \
     RF_WRAPPER(int, Recv##suffix,                                                                  \
                (void *buf, count_type count, MPI_Datatype datatype, int source, int tag,           \
@@ -162,6 +168,7 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
         struct rf_blocking call;                                                                   \
         rf_blocking_set(&call, RF_RECV, comm, source, recvtag, status);                            \
         rf_blocking_begin(&here, &call);                                                           \
+        ring(comm, dest);                                                                          \
         int code = rf_reals.Sendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, \
                                              recvcount, recvtype, call.source, call.tag, comm,     \
                                              call.status);                                         \
@@ -178,6 +185,7 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
         struct rf_blocking call;                                                                   \
         rf_blocking_set(&call, RF_RECV, comm, source, recvtag, status);                            \
         rf_blocking_begin(&here, &call);                                                           \
+        ring(comm, dest);                                                                          \
         int code = rf_reals.Sendrecv_replace##suffix(buf, count, datatype, dest, sendtag,          \
                                                      call.source, call.tag, comm, call.status);    \
         rf_blocking_end(&call);                                                                    \

@@ -155,7 +155,7 @@ hint: refrain record mpirun -n 4 ./program" ]
 
 @test "the manual pages have the options of the table" {
     folder=$(dirname "$REFRAIN")/man
-    [ -d "$folder" ] || skip "no manual pages in the build tree"
+    [ -d "$folder" ] || missing "no manual pages in the build tree"
     for verb in record replay info dump check ls doctor bench; do
         for option in $("$REFRAIN" $verb -h | grep -o -e '--[a-z-]*'); do
             grep -q -e "${option//-/\\\\-}" "$folder/refrain-$verb.1"
@@ -189,7 +189,7 @@ expect_zsh() {
 }
 
 @test "zsh completes verbs, options, choices, traces and commands" {
-    command -v zsh > /dev/null || skip "no zsh"
+    command -v zsh > /dev/null || missing "no zsh"
     mkdir functions commands elsewhere
     "$REFRAIN" --generate zsh > functions/_refrain
     ln -s "$REFRAIN" commands/refrain
@@ -246,8 +246,8 @@ expect_zsh() {
 
 @test "the manual pages are without fault" {
     folder=$(dirname "$REFRAIN")/man
-    [ -d "$folder" ] || skip "no manual pages in the build tree"
-    command -v man > /dev/null || skip "no man"
+    [ -d "$folder" ] || missing "no manual pages in the build tree"
+    command -v man > /dev/null || missing "no man"
     for page in "$folder"/*.1; do
         LC_ALL=C.UTF-8 MANWIDTH=100 man --warnings -l "$page" > page.text 2> warnings.text
         [ ! -s warnings.text ] || { cat warnings.text; return 1; }

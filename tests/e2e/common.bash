@@ -16,13 +16,19 @@ setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
 }
 
+# Everything is installed by the set-up, so a test that lacks something fails.
+missing() {
+    echo "missing: $1"
+    return 1
+}
+
 # Sets `launch` to the words that start $2 ranks of test program $3 with MPI $1.
 launch() {
     local mpi=$1 ranks=$2 program=$3
     shift 3
-    command -v "mpirun.$mpi" > /dev/null || skip "$mpi is not installed"
-    [ -e "$(dirname "$REFRAIN")/lib/librefrain-$mpi.so" ] || skip "no adapter for $mpi"
-    [ -x "$PROGRAMS/$mpi/$program" ] || skip "no test program $program for $mpi"
+    command -v "mpirun.$mpi" > /dev/null || missing "$mpi is not installed"
+    [ -e "$(dirname "$REFRAIN")/lib/librefrain-$mpi.so" ] || missing "no adapter for $mpi"
+    [ -x "$PROGRAMS/$mpi/$program" ] || missing "no test program $program for $mpi"
     launch=("mpirun.$mpi" -n "$ranks" "$PROGRAMS/$mpi/$program" "$@")
 }
 
@@ -70,8 +76,8 @@ record_endless() {
 compile() {
     local mpi=$1 name=$2
     shift 2
-    command -v "mpicc.$mpi" > /dev/null || skip "no compiler for $mpi"
-    [ -e "$(dirname "$REFRAIN")/lib/librefrain-$mpi.so" ] || skip "no adapter for $mpi"
+    command -v "mpicc.$mpi" > /dev/null || missing "no compiler for $mpi"
+    [ -e "$(dirname "$REFRAIN")/lib/librefrain-$mpi.so" ] || missing "no adapter for $mpi"
     cat > "$name.c"
     "mpicc.$mpi" -std=gnu17 -g -O1 "$@" -o "$name" "$name.c"
     launch=("mpirun.$mpi" -n 2 "./$name")
