@@ -67,8 +67,8 @@ static void print_waiting(const struct rf_replayed *replayed, struct rf_symbols 
     fprintf(stderr, "waits in %s at %s%s%s", call->function,
             rf_symbols_place(symbols, &module, call->offset, place), *partner ? " for " : "",
             partner);
-    if (call->detail[0])
-        fprintf(stderr, " (%s)", call->detail);
+    if (call->requests)
+        fprintf(stderr, " (%d of %d requests)", call->chosen, call->requests);
     if (rank->free)
         fputs(", past the end of its recording", stderr);
     free(partner);

@@ -20,10 +20,11 @@ enum rf_state {
 /* A call, as the program made it or as it was recorded. */
 struct rf_call {
     char function[48];
-    char module[256];  /* path, or empty when the site is unknown */
-    uint64_t offset;   /* return address in the module */
-    int32_t peer, tag; /* RF_NO_PEER where there is none */
-    char detail[160];  /* "2 of 4 requests", …, or empty */
+    char module[256];         /* path, or empty when the site is unknown */
+    uint64_t offset;          /* return address in the module */
+    int32_t peer, tag;        /* RF_NO_PEER where there is none */
+    int32_t chosen, requests; /* waits for so many of so many requests; 0 if not for several */
+    char detail[160];         /* what is asked for, or what an event says; or empty */
 };
 
 struct rf_progress {

@@ -88,23 +88,24 @@ void rf_replay_take(struct rf_replayer *replayer) {
 }
 
 const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
-                                        uint32_t kinds, uint32_t channel, const char *detail) {
+                                        uint32_t kinds, uint32_t channel,
+                                        const struct rf_asked *asked) {
     const struct rf_event *event = rf_replay_peek(session);
     if (!event) {
         if (!session->replayer.free)
-            rf_diverge(session, here, NULL, detail, "the recorded run made no such call any more");
+            rf_diverge(session, here, NULL, asked, "the recorded run made no such call any more");
         return NULL;
     }
     const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
     if (event->site && (!site || strcmp(site->function, here->name) != 0))
-        rf_diverge(session, here, event, detail, "another call than in the recording");
+        rf_diverge(session, here, event, asked, "another call than in the recording");
     if (!(kinds & 1u << event->kind))
-        rf_diverge(session, here, event, detail, "the call has another outcome in the recording");
+        rf_diverge(session, here, event, asked, "the call has another outcome in the recording");
     uint32_t number = rf_here_site(session, here);
     if (event->site && number != RF_SITE_ANY && number != event->site)
-        rf_diverge(session, here, event, detail, "the call comes from another place");
+        rf_diverge(session, here, event, asked, "the call comes from another place");
     if (event->channel != channel)
-        rf_diverge(session, here, event, detail,
+        rf_diverge(session, here, event, asked,
                    "the call uses another communicator (number %u, recorded %u)", channel,
                    event->channel);
     return event;
@@ -133,7 +134,18 @@ void rf_describe_event(const struct rf_event *event, char *text, size_t size) {
             (size_t)snprintf(text + length, size - length, "%s%d", i ? " " : ": ", event->list[i]);
 }
 
-static void fill_here(struct rf_call *call, const struct rf_here *here, const char *detail) {
+static void describe_asked(const struct rf_asked *asked, char *text, size_t size) {
+    char from[32] = "any source";
+    char with[32] = "any tag";
+    if (asked->source != RF_ANY)
+        snprintf(from, sizeof from, "source %d", asked->source);
+    if (asked->tag != RF_ANY)
+        snprintf(with, sizeof with, "tag %d", asked->tag);
+    snprintf(text, size, "%s, %s", from, with);
+}
+
+static void fill_here(struct rf_call *call, const struct rf_here *here,
+                      const struct rf_asked *asked) {
     memset(call, 0, sizeof *call);
     call->peer = call->tag = RF_NO_PEER;
     if (here) {
@@ -142,8 +154,8 @@ static void fill_here(struct rf_call *call, const struct rf_here *here, const ch
         memcpy(call->module, where->module.path, sizeof call->module);
         call->offset = where->offset;
     }
-    if (detail)
-        snprintf(call->detail, sizeof call->detail, "%s", detail);
+    if (asked)
+        describe_asked(asked, call->detail, sizeof call->detail);
 }
 
 static void fill_event(const struct rf_replayer *replayer, struct rf_call *call,
@@ -183,8 +195,8 @@ static void fill_history(struct rf_replayer *replayer) {
 }
 
 _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here,
-                          const struct rf_event *expected, const char *detail, const char *format,
-                          ...) {
+                          const struct rf_event *expected, const struct rf_asked *asked,
+                          const char *format, ...) {
     struct rf_replayer *replayer = &session->replayer;
     struct rf_progress *progress = replayer->progress;
     session->mode = RF_OFF;
@@ -193,7 +205,7 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
     va_start(arguments, format);
     vsnprintf(progress->difference, sizeof progress->difference, format, arguments);
     va_end(arguments);
-    fill_here(&progress->got, here, detail);
+    fill_here(&progress->got, here, asked);
     fill_event(replayer, &progress->expected, expected);
     fill_history(replayer);
     __atomic_store_n(&progress->state, RF_STATE_DIVERGED, __ATOMIC_RELEASE);
@@ -233,23 +245,27 @@ static void change_current(struct rf_progress *progress) {
 void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, int32_t peer,
                       int32_t tag) {
     struct rf_progress *progress = replayer->progress;
-    const struct rf_address *where = rf_address_of(here->address);
+    struct rf_call *current = &progress->current;
     change_current(progress);
-    if (replayer->waited_at != here->address) /* most waits happen where the last one did */
-        memcpy(progress->current.module, where->module.path, sizeof progress->current.module);
-    replayer->waited_at = here->address;
-    progress->current.offset = where->offset;
-    progress->current.peer = peer;
-    progress->current.tag = tag;
-    progress->current.detail[0] = 0;
-    strncpy(progress->current.function, here->name, sizeof progress->current.function - 1);
+    /* Most waits happen where the last one did. */
+    if (replayer->waited.address != here->address || replayer->waited.name != here->name) {
+        const struct rf_address *where = rf_address_of(here->address);
+        memcpy(current->module, where->module.path, sizeof current->module);
+        current->offset = where->offset;
+        strncpy(current->function, here->name, sizeof current->function - 1);
+        replayer->waited = *here;
+    }
+    current->peer = peer;
+    current->tag = tag;
+    current->chosen = current->requests = 0;
     change_current(progress);
     progress->state = RF_STATE_WAITING;
 }
 
-void rf_progress_detail(struct rf_replayer *replayer, const char *detail) {
+void rf_progress_requests(struct rf_replayer *replayer, int32_t chosen, int32_t requests) {
     struct rf_progress *progress = replayer->progress;
     change_current(progress);
-    snprintf(progress->current.detail, sizeof progress->current.detail, "%s", detail);
+    progress->current.chosen = chosen;
+    progress->current.requests = requests;
     change_current(progress);
 }

@@ -15,6 +15,12 @@ struct rf_here {
     uintptr_t address; /* where it returns to */
 };
 
+/* The message that a call of the program asks for. */
+#define RF_ANY INT32_MIN
+struct rf_asked {
+    int32_t source, tag;
+};
+
 struct rf_replayer {
     struct rf_reader *reader;
     struct rf_event event; /* the next event, valid if `ready` */
@@ -24,7 +30,7 @@ struct rf_replayer {
     struct rf_progress *progress;                 /* mapped, or a private one when nobody watches */
     struct rf_event history[RF_PROGRESS_HISTORY]; /* a ring; lists are not kept */
     uint32_t remembered;
-    uintptr_t waited_at; /* where the last wait that is shown happened */
+    struct rf_here waited; /* the last wait that is shown */
 };
 
 /* Stops this rank, and with it the job. Set by the adapter; must not return. */
@@ -42,15 +48,16 @@ void rf_replay_take(struct rf_replayer *replayer);
 #define RF_IS(kind) (1u << RF_##kind)
 
 /* The event that this call must produce: one of the kinds in the mask, from this function, site and
-   channel. Does not return on a difference; NULL when the rank is free. `detail` tells what the
+   channel. Does not return on a difference; NULL when the rank is free. `asked` tells what the
    program asks for and may be NULL. */
 const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
-                                        uint32_t kinds, uint32_t channel, const char *detail);
+                                        uint32_t kinds, uint32_t channel,
+                                        const struct rf_asked *asked);
 
 /* Reports a difference and stops the job. `expected` may be NULL (nothing more was recorded). */
 _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here,
-                          const struct rf_event *expected, const char *detail, const char *format,
-                          ...) __attribute__((format(printf, 5, 6)));
+                          const struct rf_event *expected, const struct rf_asked *asked,
+                          const char *format, ...) __attribute__((format(printf, 5, 6)));
 
 /* At the program's end: everything recorded must have been played, and the recorded run must have
    ended the same way. */
@@ -60,8 +67,8 @@ void rf_replay_finish(struct rf_session *session, const struct rf_here *here, en
 /* Shows where the rank stands while it may block, and that it got on. */
 void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, int32_t peer,
                       int32_t tag);
-/* Adds to what is shown; for waits that last. */
-void rf_progress_detail(struct rf_replayer *replayer, const char *detail);
+/* Adds to what is shown: of how many requests how many are waited for. */
+void rf_progress_requests(struct rf_replayer *replayer, int32_t chosen, int32_t requests);
 static inline void rf_progress_go(struct rf_replayer *replayer) {
     replayer->progress->calls++;
     replayer->progress->state = RF_STATE_RUNNING;

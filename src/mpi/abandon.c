@@ -55,12 +55,13 @@ void rf_undecided_release(void) {
    succeeds; any other has been posted, and its message may have come this time. */
 static void must_be_cancelled(const struct rf_here *here, MPI_Request request) {
     MPI_Status status;
-    struct rf_patience patience = {0};
+    struct rf_patience patience = {.owner = RF_ANYBODY};
     bool complete;
     rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
     /* A generalized request is complete when the program says so, maybe after this call. */
     while (!(complete = rf_look(request, &status)) && !rf_mpi.generalized)
         rf_wait_a_little(&patience);
+    rf_waited(&patience);
     if (complete && !rf_status_cancelled(&status))
         rf_diverge(&rf_the_session, here, rf_replay_peek(&rf_the_session), NULL,
                    "the request was cancelled in the recording, but is complete here: its message "

@@ -74,9 +74,9 @@ bool rf_free(void) {
 }
 
 const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, uint32_t channel,
-                                 const char *detail) {
+                                 const struct rf_asked *asked) {
     const struct rf_event *event =
-        rf_free() ? NULL : rf_replay_expect(&rf_the_session, here, kinds, channel, detail);
+        rf_free() ? NULL : rf_replay_expect(&rf_the_session, here, kinds, channel, asked);
     if (!event)
         rf_free();
     return event;

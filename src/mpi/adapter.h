@@ -150,7 +150,7 @@ void rf_note_unsupported(enum rf_function function, const char *name);
 bool rf_free(void);
 /* Replay: the event of this call, or NULL when the rank is free. */
 const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, uint32_t channel,
-                                 const char *detail);
+                                 const struct rf_asked *asked);
 
 /* Replay: plays the event. */
 static inline void rf_take(void) {
@@ -256,13 +256,18 @@ static inline void rf_record_match(MPI_Request request, const MPI_Status *status
 bool rf_look(MPI_Request request, MPI_Status *status);
 /* Replay: blocks until the request is complete, without completing it, and gives up the core. */
 void rf_await(const struct rf_here *here, MPI_Request request);
-/* Replay: called between two looks at something that has not happened yet. */
+/* Replay: a wait, for what only `owner`, a rank of MPI_COMM_WORLD or RF_ANYBODY, can bring about.
+ */
 struct rf_patience {
-    unsigned looks;
+    int owner;
+    unsigned looks, sleeps;
     uint32_t heard;
     long sleep; /* nanoseconds */
+    bool rung;  /* what ended the last sleep */
 };
+/* Called between two looks, and when it has happened. */
 void rf_wait_a_little(struct rf_patience *patience);
+void rf_waited(const struct rf_patience *patience);
 /* Replay: a failed test or probe is answered without the library; let it get on now and then. */
 void rf_answer_failure(void);
 

@@ -1,6 +1,7 @@
 #include "mpi/bells.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,14 @@ struct peers {
     int count;
     int world[];
 };
-static struct peers *known;
+static struct peers *known_peers;
+
+/* Whom posted receives wait for. One that pushes out another costs that one a ring, no more. */
+#define EXPECTED 1024u
+static struct {
+    MPI_Request request;
+    int owner;
+} expected[EXPECTED];
 
 void rf_bells_open(const char *run, int rank, int size) {
     char path[4096];
@@ -43,11 +51,12 @@ void rf_bells_open(const char *run, int rank, int size) {
     ranks = size;
 }
 
-uint32_t rf_bell_listen(void) {
+uint32_t rf_bell_listen(int owner) {
     if (!mine)
         return 0;
     uint32_t heard = __atomic_load_n(&mine->rung, __ATOMIC_ACQUIRE);
-    __atomic_store_n(&mine->asleep, 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&mine->asleep, owner == RF_ANYBODY ? 1 : 2 + (uint32_t)owner,
+                     __ATOMIC_SEQ_CST);
     return heard;
 }
 
@@ -77,8 +86,8 @@ static struct peers *learn(MPI_Comm comm) {
         rf_reals.Group_translate_ranks(group, count, places, world, peers->world);
         peers->comm = comm;
         peers->count = count;
-        peers->next = known;
-        known = peers;
+        peers->next = known_peers;
+        known_peers = peers;
     } else {
         free(peers);
         peers = NULL;
@@ -89,36 +98,60 @@ static struct peers *learn(MPI_Comm comm) {
     return peers;
 }
 
-/* Before a send nothing is sure: neither that the communicator is one, nor that it has the peer. */
-static struct rf_bell *find(MPI_Comm comm, int peer, bool sent) {
+int rf_bell_owner(MPI_Comm comm, int peer, bool known) {
     if (!bells || peer < 0)
-        return NULL;
+        return RF_ANYBODY;
     int rank = peer;
     if (comm != MPI_COMM_WORLD) {
-        struct peers *peers = known;
+        struct peers *peers = known_peers;
         while (peers && peers->comm != comm)
             peers = peers->next;
-        if (!peers && sent)
+        if (!peers && known)
             peers = learn(comm);
         rank = peers && peer < peers->count ? peers->world[peer] : -1;
     }
-    return rank >= 0 && rank < ranks ? &bells[rank] : NULL;
+    return rank >= 0 && rank < ranks ? rank : RF_ANYBODY;
 }
 
-void rf_bell_ring(MPI_Comm comm, int peer, bool sent) {
-    struct rf_bell *bell = find(comm, peer, sent);
-    if (!bell || bell == mine)
+static uint32_t place_of(MPI_Request request) {
+    return (uint32_t)(rf_handle_hash(rf_request_key(request)) >> 32) % EXPECTED;
+}
+
+/* Threads that wait at the same time share a bell, and each must hear what the other waits for. */
+void rf_bell_expect(MPI_Request request, MPI_Comm comm, int source) {
+    if (!bells || rf_the_session.concurrent)
         return;
+    uint32_t place = place_of(request);
+    expected[place].request = request;
+    expected[place].owner = rf_bell_owner(comm, source, true);
+}
+
+int rf_bell_expected(MPI_Request request) {
+    uint32_t place = place_of(request);
+    if (!bells || expected[place].request != request)
+        return RF_ANYBODY;
+    int owner = expected[place].owner;
+    expected[place].owner = RF_ANYBODY;
+    return owner;
+}
+
+void rf_bell_ring(int owner) {
+    if (owner == RF_ANYBODY || &bells[owner] == mine)
+        return;
+    struct rf_bell *bell = &bells[owner];
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the message first, then the look */
-    if (!__atomic_load_n(&bell->asleep, __ATOMIC_RELAXED) ||
-        !__atomic_exchange_n(&bell->asleep, 0, __ATOMIC_SEQ_CST))
+    uint32_t asleep = __atomic_load_n(&bell->asleep, __ATOMIC_RELAXED);
+    if (asleep != 1 && asleep != 2 + (uint32_t)(mine - bells))
+        return;
+    if (!__atomic_compare_exchange_n(&bell->asleep, &asleep, 0, false, __ATOMIC_SEQ_CST,
+                                     __ATOMIC_SEQ_CST))
         return;
     __atomic_add_fetch(&bell->rung, 1, __ATOMIC_RELEASE);
-    syscall(SYS_futex, &bell->rung, FUTEX_WAKE, 1, NULL, NULL, 0);
+    syscall(SYS_futex, &bell->rung, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
 void rf_bells_forget(MPI_Comm comm) {
-    for (struct peers **place = &known; *place; place = &(*place)->next)
+    for (struct peers **place = &known_peers; *place; place = &(*place)->next)
         if ((*place)->comm == comm) {
             struct peers *gone = *place;
             *place = gone->next;

@@ -5,8 +5,6 @@
    statuses, handles and error handlers are treated as that function treats them. */
 #include "mpi/complete_replay.h"
 
-#include <stdio.h>
-
 /* The requests behind those of the program. */
 static MPI_Request *behind(int count, const MPI_Request *requests) {
     struct rf_scratch *scratch = rf_scratch(count);
@@ -86,9 +84,7 @@ static MPI_Request *await_chosen(const struct rf_here *here, int chosen, const i
                        count);
         scratch->requests[i] = rf_stand_in_inner(requests[indices[i]]);
     }
-    char detail[64];
-    snprintf(detail, sizeof detail, "%d of %d requests", chosen, count);
-    rf_progress_detail(&rf_the_session.replayer, detail);
+    rf_progress_requests(&rf_the_session.replayer, chosen, count);
     for (int i = 0; i < chosen; i++)
         rf_await(here, scratch->requests[i]);
     return scratch->requests;

@@ -1,20 +1,26 @@
 /* Probes: those that wait, those that ask, and those that take the message out of the queue. */
 #include "mpi/receive.h"
 
+/* Waits until a blocking probe has something to find. */
+static void await_message(const struct rf_blocking *call) {
+    struct rf_patience patience = {.owner = rf_bell_owner(call->comm, call->source, false)};
+    int flag = 0;
+    if (rf_recording() || call->source == MPI_PROC_NULL)
+        return;
+    while (rf_reals.Iprobe(call->source, call->tag, call->comm, &flag, MPI_STATUS_IGNORE) ==
+               MPI_SUCCESS &&
+           !flag)
+        rf_wait_a_little(&patience);
+    rf_waited(&patience);
+}
+
 RF_WRAPPER(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status)) {
     RF_ENTER(Probe, (source, tag, comm, status));
     rf_sign(&rf_the_session, &here, source, tag, 0);
     struct rf_blocking call;
     rf_blocking_set(&call, RF_FOUND, comm, source, tag, status);
     rf_blocking_begin(&here, &call);
-    if (!rf_recording() && source != MPI_PROC_NULL) {
-        struct rf_patience patience = {0};
-        int flag = 0;
-        while (rf_reals.Iprobe(call.source, call.tag, comm, &flag, MPI_STATUS_IGNORE) ==
-                   MPI_SUCCESS &&
-               !flag)
-            rf_wait_a_little(&patience);
-    }
+    await_message(&call);
     int code = rf_reals.Probe(call.source, call.tag, comm, call.status);
     rf_blocking_end(&call);
     return rf_leave(&here, code);
@@ -27,6 +33,7 @@ RF_WRAPPER(int, Mprobe,
     struct rf_blocking call;
     rf_blocking_set(&call, RF_RECV, comm, source, tag, status);
     rf_blocking_begin(&here, &call);
+    await_message(&call);
     int code = rf_reals.Mprobe(call.source, call.tag, comm, message, call.status);
     rf_blocking_end(&call);
     return rf_leave(&here, code);
@@ -74,7 +81,7 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
 /* Asks until the recorded answer is there, by an expression that calls the library. */
 #define RF_ANSWER(call)                                                                            \
     enum answer answer = recorded_answer(here, comm, &source, &tag);                               \
-    struct rf_patience patience = {0};                                                             \
+    struct rf_patience patience = {.owner = rf_bell_owner(comm, source, false)};                   \
     int code = MPI_SUCCESS;                                                                        \
     *flag = 0;                                                                                     \
     while (answer != ANSWER_NO) {                                                                  \
@@ -83,6 +90,7 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
             break;                                                                                 \
         rf_wait_a_little(&patience);                                                               \
     }                                                                                              \
+    rf_waited(&patience);                                                                          \
     return code
 
 static int replay_iprobe(const struct rf_here *here, int source, int tag, MPI_Comm comm, int *flag,

@@ -6,22 +6,17 @@
 
 /* ---- naming the message ---- */
 
-static void describe(char *text, size_t size, int source, int tag) {
-    char from[32] = "any source";
-    char with[32] = "any tag";
-    if (source != MPI_ANY_SOURCE)
-        snprintf(from, sizeof from, "source %d", source);
-    if (tag != MPI_ANY_TAG)
-        snprintf(with, sizeof with, "tag %d", tag);
-    snprintf(text, size, "%s, %s", from, with);
+static struct rf_asked asked_for(int source, int tag) {
+    return (struct rf_asked){source == MPI_ANY_SOURCE ? RF_ANY : source,
+                             tag == MPI_ANY_TAG ? RF_ANY : tag};
 }
 
 /* The recorded message must be one that the program asks for. */
-static void name(const struct rf_here *here, const struct rf_event *event, const char *detail,
-                 int *source, int *tag) {
+static void name(const struct rf_here *here, const struct rf_event *event, int *source, int *tag) {
+    struct rf_asked asked = asked_for(*source, *tag);
     if ((*source != MPI_ANY_SOURCE && *source != event->first) ||
         (*tag != MPI_ANY_TAG && *tag != event->second))
-        rf_diverge(&rf_the_session, here, event, detail,
+        rf_diverge(&rf_the_session, here, event, &asked,
                    "the program asks for another message than it got in the recording");
     *source = event->first;
     *tag = event->second;
@@ -46,12 +41,11 @@ static bool end_of_trust(MPI_Comm comm, int source, int tag) {
 
 /* A call that failed without a message was refused for its arguments, and will be again. */
 enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
-    char detail[80];
     if (rf_recorded_error(here))
         return RF_MATCH_KNOWN;
-    describe(detail, sizeof detail, *source, *tag);
+    struct rf_asked asked = asked_for(*source, *tag);
     const struct rf_event *event =
-        rf_expect(here, RF_IS(POST), rf_channel_of(&rf_mpi.channels, comm), detail);
+        rf_expect(here, RF_IS(POST), rf_channel_of(&rf_mpi.channels, comm), &asked);
     if (!event)
         return RF_MATCH_KNOWN;
     enum rf_match match = event->first == RF_UNKNOWN     ? RF_MATCH_UNKNOWN
@@ -60,7 +54,7 @@ enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *sourc
     if (match == RF_MATCH_KNOWN) {
         if (end_of_trust(comm, event->first, event->second))
             return RF_MATCH_KNOWN;
-        name(here, event, detail, source, tag);
+        name(here, event, source, tag);
     }
     rf_take();
     return match;
@@ -84,14 +78,13 @@ static void name_last(const struct rf_here *here, struct rf_blocking *call) {
 
 void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call) {
     if (call->wild && !rf_recorded_error(here)) {
-        char detail[80];
-        describe(detail, sizeof detail, call->source, call->tag);
+        struct rf_asked asked = asked_for(call->source, call->tag);
         const struct rf_event *event =
-            rf_expect(here, 1u << call->kind, rf_channel_of(&rf_mpi.channels, call->comm), detail);
+            rf_expect(here, 1u << call->kind, rf_channel_of(&rf_mpi.channels, call->comm), &asked);
         if (!event) {
             name_last(here, call);
         } else if (!end_of_trust(call->comm, event->first, event->second)) {
-            name(here, event, detail, &call->source, &call->tag);
+            name(here, event, &call->source, &call->tag);
             rf_take();
         }
     }
@@ -100,8 +93,7 @@ void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call) {
 
 /* The libraries wait by looking again and again, MPICH without ever giving up the core: that would
    keep it from the very rank that has to send. A receive that is posted and then waited for
-   patiently is the same to the program; both libraries fill in its status alike. But a recorded
-   error must come from the same function, for the sake of the error handler. */
+   patiently is the same to the program; both libraries fill in its status alike. */
 static int receive_patiently(const struct rf_here *here, const struct rf_blocking *call,
                              const struct rf_receive *receive) {
     MPI_Request request;
@@ -110,10 +102,6 @@ static int receive_patiently(const struct rf_here *here, const struct rf_blockin
         return code;
     rf_await(here, request);
     return rf_reals.Wait(&request, call->status);
-}
-
-static bool waits_patiently(const struct rf_here *here, const struct rf_blocking *call) {
-    return call->source != MPI_PROC_NULL && !rf_free() && !rf_recorded_error(here);
 }
 
 int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive,
@@ -130,10 +118,16 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
     return code;
 }
 
+static int replay_irecv(const struct rf_here *here, const struct rf_receive *receive, bool wild,
+                        MPI_Request *request) {
+    return wild ? rf_receive_wild(here, receive, request)
+                : rf_receive_post(receive, receive->source, receive->tag, request);
+}
+
 /* A combined call sends first, and does not return before it has received. */
 static inline void ring(MPI_Comm comm, int dest) {
     if (__builtin_expect(!rf_recording(), 0))
-        rf_bell_ring(comm, dest, false);
+        rf_bell_ring(rf_bell_owner(comm, dest, false));
 }
 
 #define RF_DEFINE_RECEIVES(suffix, count_type)                                                     \
@@ -147,7 +141,8 @@ static inline void ring(MPI_Comm comm, int dest) {
         rf_blocking_begin(&here, &call);                                                           \
         int code;                                                                                  \
         if (!rf_recording() &&                                                                     \
-            waits_patiently(&(struct rf_here){here.name, here.function, here.address}, &call))     \
+            rf_may_be_patient(&(struct rf_here){here.name, here.function, here.address},           \
+                              call.source, 0))                                                     \
             code = receive_patiently(                                                              \
                 &(struct rf_here){here.name, here.function, here.address}, &call,                  \
                 &(struct rf_receive){buf, count, datatype, source, tag, comm});                    \
@@ -198,9 +193,8 @@ static inline void ring(MPI_Comm comm, int dest) {
         RF_ENTER(Irecv##suffix, (buf, count, datatype, source, tag, comm, request));               \
         rf_sign(&rf_the_session, &here, source, tag, count);                                       \
         bool wild = rf_is_wild(source, tag);                                                       \
-        if (wild)                                                                                  \
-            RF_REPLAY(rf_receive_wild(                                                             \
-                at, &(struct rf_receive){buf, count, datatype, source, tag, comm}, request));      \
+        RF_REPLAY(replay_irecv(at, &(struct rf_receive){buf, count, datatype, source, tag, comm},  \
+                               wild, request));                                                    \
         int code = rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request);       \
         if (wild && code == MPI_SUCCESS)                                                           \
             rf_record_post(&here, *request, source, tag, comm);                                    \

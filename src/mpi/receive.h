@@ -30,6 +30,13 @@ RF_STEP void rf_blocking_set(struct rf_blocking *call, enum rf_kind kind, MPI_Co
     call->caller = status;
 }
 
+/* Replay: true if a blocking call may be made in two steps, start and wait. Not so if it failed in
+   the recording: an error must come from the same function, for the sake of the error handler. */
+static inline bool rf_may_be_patient(const struct rf_here *here, int peer, int tag) {
+    return rf_the_session.mode == RF_REPLAYING && peer != MPI_PROC_NULL && tag >= 0 && !rf_free() &&
+           !rf_recorded_error(here);
+}
+
 /* Replay: names the message, and shows that the rank waits for it. */
 void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call);
 

@@ -5,7 +5,7 @@
 
 #include "mpi/adapter.h"
 
-int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_Request *request) {
+static int post(const struct rf_receive *receive, int source, int tag, MPI_Request *request) {
 #ifdef RF_ABI_LARGE_COUNTS
     if (receive->count > INT_MAX)
         return rf_reals.Irecv_c(receive->buffer, receive->count, receive->type, source, tag,
@@ -13,6 +13,13 @@ int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_R
 #endif
     return rf_reals.Irecv(receive->buffer, (int)receive->count, receive->type, source, tag,
                           receive->comm, request);
+}
+
+int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_Request *request) {
+    int code = post(receive, source, tag, request);
+    if (code == MPI_SUCCESS && !rf_recording())
+        rf_bell_expect(*request, receive->comm, source);
+    return code;
 }
 
 static int park(const struct rf_receive *receive, MPI_Request *request) {

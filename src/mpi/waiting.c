@@ -1,32 +1,44 @@
 /* Waiting in a replay. What is waited for has happened in the recorded run, so it will come; until
    then the core belongs to the ranks that still have to make it happen. */
-#include <sched.h>
-
 #include "mpi/adapter.h"
 
-#define LOOKS_BEFORE_YIELD 16u
-#define LOOKS_BEFORE_SLEEP 32u
+#define LOOKS_BEFORE_SLEEP 4u /* even; Open MPI gives up the core in each that finds nothing */
 #define ANSWERS_PER_LOOK 64u
 #define SHORTEST_SLEEP 50000
-#define LONGEST_SLEEP 800000
+#define LONGEST_FIRST_SLEEP 1600000
+#define LONGEST_SLEEP 3200000
+#define SLEEPS_WITH_A_RING 1000u
+
+/* A timer that is set and stopped again for nothing costs more than the sleep. Where rings come,
+   the first sleep may be long; where they do not, it must be short. */
+static long first_sleep = SHORTEST_SLEEP;
 
 /* Between two sleeps it looks twice: once more after saying that it is going to sleep, lest the
-   ring came just before, and once after waking up. */
+   ring came just before, and once after waking up. What the looks got on with may be what the other
+   side waits for: a long message takes several steps of both. */
 void rf_wait_a_little(struct rf_patience *patience) {
     unsigned looks = patience->looks++;
-    if (looks < LOOKS_BEFORE_YIELD)
+    if (looks < LOOKS_BEFORE_SLEEP)
         return;
-    if (looks < LOOKS_BEFORE_SLEEP) {
-        sched_yield();
-    } else if (looks % 2 == LOOKS_BEFORE_SLEEP % 2) {
-        patience->heard = rf_bell_listen();
-    } else {
-        patience->sleep = patience->sleep ? patience->sleep * 2 : SHORTEST_SLEEP;
-        if (patience->sleep > LONGEST_SLEEP)
-            patience->sleep = LONGEST_SLEEP;
-        if (rf_bell_sleep(patience->heard, patience->sleep))
-            *patience = (struct rf_patience){.looks = 0};
+    if (looks % 2 == 0) {
+        patience->heard = rf_bell_listen(patience->owner);
+        if (patience->sleeps++ < SLEEPS_WITH_A_RING)
+            rf_bell_ring(patience->owner);
+        return;
     }
+    patience->sleep = patience->sleep ? patience->sleep * 2 : first_sleep;
+    if (patience->sleep > LONGEST_SLEEP)
+        patience->sleep = LONGEST_SLEEP;
+    patience->rung = rf_bell_sleep(patience->heard, patience->sleep);
+    if (patience->rung)
+        patience->looks = patience->sleep = 0;
+}
+
+void rf_waited(const struct rf_patience *patience) {
+    if (patience->sleeps && patience->rung)
+        first_sleep = first_sleep < LONGEST_FIRST_SLEEP ? first_sleep * 2 : LONGEST_FIRST_SLEEP;
+    else if (patience->sleeps)
+        first_sleep = first_sleep > SHORTEST_SLEEP ? first_sleep / 2 : SHORTEST_SLEEP;
 }
 
 /* Looks for a message that is never sent: harmless, and the library gets on with everything. */
@@ -56,7 +68,7 @@ void rf_await(const struct rf_here *here, MPI_Request request) {
     if (request == MPI_REQUEST_NULL || rf_mpi.generalized)
         return;
     bool quietly = RF_ABI_LOOK_RAISES && rf_recorded_error(here);
-    struct rf_patience patience = {0};
+    struct rf_patience patience = {.owner = rf_bell_expected(request)};
     for (;;) {
         int flag = 0;
         if (quietly)
@@ -67,6 +79,8 @@ void rf_await(const struct rf_here *here, MPI_Request request) {
             break;
         rf_wait_a_little(&patience);
     }
+    rf_waited(&patience);
+    rf_bell_ring(patience.owner); /* the send may be complete, too */
     rf_partner_settle(request);
 }
 

@@ -11,16 +11,9 @@ RF_STEP void before(const struct rf_here *here, int peer, int tag, int64_t count
 }
 
 /* A replay wakes the rank that waits for what is sent. */
-RF_STEP void before_send(const struct rf_here *here, int dest, int tag, int64_t count,
-                         MPI_Comm comm) {
-    before(here, dest, tag, count);
-    if (__builtin_expect(!rf_recording(), 0))
-        rf_bell_ring(comm, dest, false);
-}
-
 RF_STEP int after_send(const struct rf_here *here, int dest, MPI_Comm comm, int code) {
     if (__builtin_expect(!rf_recording(), 0) && code == MPI_SUCCESS)
-        rf_bell_ring(comm, dest, true);
+        rf_bell_ring(rf_bell_owner(comm, dest, true));
     return rf_leave(here, code);
 }
 
@@ -37,7 +30,7 @@ static inline void notice_generalized(const char *name) {
 #define RF_WRAP_SEND(result, name, parameters, arguments)                                          \
     RF_WRAPPER(result, name, parameters) {                                                         \
         RF_ENTER(name, arguments);                                                                 \
-        before_send(&here, dest, tag, count, comm);                                                \
+        before(&here, dest, tag, count);                                                           \
         return after_send(&here, dest, comm, rf_reals.name arguments);                             \
     }
 

@@ -297,7 +297,7 @@ static void what_is_shown_is_never_torn(void **unused) {
          i++) {
         rf_progress_wait(&replayer, i & 1 ? &probe : &receive, i & 1 ? 2 : 1, i & 1 ? 20 : 10);
         if (i % 64 == 0)
-            rf_progress_detail(&replayer, "2 of 4 requests");
+            rf_progress_requests(&replayer, 2, 4);
         rf_progress_go(&replayer);
     }
     watching.stop = true;
