@@ -12,6 +12,7 @@
 
 #define PIECE (16u << 20) /* scattered data passes in pieces of about this size */
 #define SEVERAL_THREADS 0xffffu
+#define ORPHAN 0xfffeu /* not a call: a freed receive is complete */
 
 enum rf_layer rf_layer;
 
@@ -142,6 +143,9 @@ bool rf_alone_open(const char *trace, struct rf_error *error) {
 
 void rf_kept_close(void) {
     struct rf_error error = {0};
+    if (rf_layer == RF_LAYER_NONE)
+        return;
+    rf_requests_close();
     if (writer && !rf_contents_close(writer, &error))
         fprintf(stderr, "refrain: rank %d: %s\n", rf_mpi.rank, error.text);
     if (reader)
@@ -208,12 +212,29 @@ int rf_kept_call(enum rf_function function, int code) {
         call.function = SEVERAL_THREADS;
         rf_cannot_keep(function, "the order of calls from several threads");
     }
+    if (!rf_alone())
+        rf_kept_orphans();
     rf_through(&call, sizeof call);
+    while (rf_alone() && call.function == ORPHAN) {
+        rf_through_orphan(call.code);
+        rf_through(&call, sizeof call);
+    }
     if (rf_alone() && call.function != function)
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
-                   "what was kept belongs to %s, but the program calls %s",
-                   name_of(call.function), name_of(function));
+                   "what was kept belongs to %s, but the program calls %s", name_of(call.function),
+                   name_of(function));
     return rf_alone() ? call.code : code;
+}
+
+void rf_kept_orphan(int32_t number) {
+    rf_through(&(struct call){ORPHAN, 0, number}, sizeof(struct call));
+    rf_through_orphan(number);
+}
+
+int rf_kept_end(MPI_Comm comm, int code) {
+    if (rf_alone() && code != MPI_SUCCESS)
+        rf_library.Comm_call_errhandler(comm == RF_NO_COMM ? MPI_COMM_WORLD : comm, code);
+    return code;
 }
 
 _Noreturn void rf_cannot_answer(const char *name) {
@@ -233,9 +254,9 @@ void rf_cannot_keep(enum rf_function function, const char *name) {
 /* ---- data of any type ---- */
 
 struct layout {
-    MPI_Count size;      /* bytes of data in one element */
-    MPI_Aint extent;     /* from one element to the next */
-    bool dense;          /* the data is all there is, without gaps */
+    MPI_Count size;  /* bytes of data in one element */
+    MPI_Aint extent; /* from one element to the next */
+    bool dense;      /* the data is all there is, without gaps */
 };
 
 static struct layout layout_of(MPI_Datatype type) {
@@ -314,8 +335,7 @@ static void through_elements(void *buffer, MPI_Count count, MPI_Datatype type) {
 }
 
 static int64_t number_at(const void *numbers, unsigned size, int place) {
-    return size == sizeof(int) ? ((const int *)numbers)[place]
-                               : ((const int64_t *)numbers)[place];
+    return size == sizeof(int) ? ((const int *)numbers)[place] : ((const int64_t *)numbers)[place];
 }
 
 static void through_received(const struct rf_output *output, const MPI_Status *status) {

@@ -1,5 +1,5 @@
-/* Extraction: what one rank gets from the library is kept while the job is replayed, and given to it
-   again when it runs alone.
+/* Extraction: what one rank gets from the library is kept while the job is replayed, and given to
+   it again when it runs alone.
 
    Both happen below the wrappers: rf_reals, through which they call the library, leads to functions
    that note what the library returned, or return what was noted. What a call returns is described
@@ -32,8 +32,12 @@ bool rf_alone_open(const char *trace, struct rf_error *error);
 void rf_kept_close(void);
 
 /* One call: what it is and what it returned. Returns that code; alone, from what was kept. An error
-   that the library returned with is returned again, without the error handler. */
+   that the library returned with is returned again. */
 int rf_kept_call(enum rf_function function, int code);
+/* The end of a call: alone, the error handler hears of an error. Returns the code. */
+int rf_kept_end(MPI_Comm comm, int code);
+/* While keeping: this freed receive turns out to be complete. */
+void rf_kept_orphan(int32_t number);
 void rf_through(void *data, size_t size);
 void rf_through_status(MPI_Status *status);
 void rf_through_output(const struct rf_output *output, const MPI_Status *status);
@@ -56,14 +60,22 @@ void rf_through_group(MPI_Group *group);
 struct rf_kept_request {
     uint64_t key;
     struct rf_output output;
-    MPI_Comm *comm; /* the communicator that it makes, or NULL */
+    MPI_Comm comm;  /* whose error handler hears of it */
+    MPI_Comm *made; /* the communicator that it makes, or NULL */
     bool persistent, active;
 };
 struct rf_kept_request *rf_kept_find(MPI_Request request);
 /* A request came from the library; alone, it gets one that is complete already. */
-void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm *comm,
-                  bool persistent);
-void rf_kept_forget(MPI_Request request);
+void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm comm,
+                  MPI_Comm *made, bool persistent);
+/* Whose error handler hears of the request. */
+MPI_Comm rf_kept_comm(MPI_Request request);
+/* The program frees the request. A receive goes on; what it gets is kept when it is seen to be
+   complete, and comes at the same call again. */
+int rf_kept_free(MPI_Request *request);
+void rf_kept_orphans(void);
+void rf_through_orphan(int32_t number);
+void rf_requests_close(void);
 /* The request was completed by a call that the library has made, or that is answered now.
    `wanted`: the program looks at the status. */
 void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *status, bool wanted);

@@ -32,12 +32,12 @@ static void finish_receive(void *buffer, MPI_Count count, MPI_Datatype type, int
                                  int tag, MPI_Comm comm, MPI_Status *status) {                     \
         MPI_Status own = {0};                                                                      \
         MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;                            \
-        int code = rf_alone() ? MPI_SUCCESS                                                        \
-                              : rf_library.Recv##suffix(buf, count, datatype, source, tag, comm,   \
-                                                        seen);                                     \
+        int code = rf_alone()                                                                      \
+                       ? MPI_SUCCESS                                                               \
+                       : rf_library.Recv##suffix(buf, count, datatype, source, tag, comm, seen);   \
         code = rf_kept_call(RF_FN_Recv##suffix, code);                                             \
         finish_receive(buf, count, datatype, source, seen);                                        \
-        return code;                                                                               \
+        return rf_kept_end(comm, code);                                                            \
     }                                                                                              \
                                                                                                    \
     static int kept_Sendrecv##suffix(const void *sendbuf, count_type sendcount,                    \
@@ -52,7 +52,7 @@ static void finish_receive(void *buffer, MPI_Count count, MPI_Datatype type, int
                                                             source, recvtag, comm, seen);          \
         code = rf_kept_call(RF_FN_Sendrecv##suffix, code);                                         \
         finish_receive(recvbuf, recvcount, recvtype, source, seen);                                \
-        return code;                                                                               \
+        return rf_kept_end(comm, code);                                                            \
     }                                                                                              \
                                                                                                    \
     static int kept_Sendrecv_replace##suffix(void *buf, count_type count, MPI_Datatype datatype,   \
@@ -60,13 +60,13 @@ static void finish_receive(void *buffer, MPI_Count count, MPI_Datatype type, int
                                              MPI_Comm comm, MPI_Status *status) {                  \
         MPI_Status own = {0};                                                                      \
         MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;                            \
-        int code = rf_alone() ? MPI_SUCCESS                                                        \
-                              : rf_library.Sendrecv_replace##suffix(buf, count, datatype, dest,    \
-                                                                    sendtag, source, recvtag,      \
-                                                                    comm, seen);                   \
+        int code = rf_alone()                                                                      \
+                       ? MPI_SUCCESS                                                               \
+                       : rf_library.Sendrecv_replace##suffix(buf, count, datatype, dest, sendtag,  \
+                                                             source, recvtag, comm, seen);         \
         code = rf_kept_call(RF_FN_Sendrecv_replace##suffix, code);                                 \
         finish_receive(buf, count, datatype, source, seen);                                        \
-        return code;                                                                               \
+        return rf_kept_end(comm, code);                                                            \
     }                                                                                              \
                                                                                                    \
     static int kept_Mrecv##suffix(void *buf, count_type count, MPI_Datatype type,                  \
@@ -81,16 +81,16 @@ static void finish_receive(void *buffer, MPI_Count count, MPI_Datatype type, int
             code = rf_library.Mrecv##suffix(buf, count, type, message, seen);                      \
         code = rf_kept_call(RF_FN_Mrecv##suffix, code);                                            \
         finish_receive(buf, count, type, source, seen);                                            \
-        return code;                                                                               \
+        return rf_kept_end(RF_NO_COMM, code);                                                      \
     }                                                                                              \
                                                                                                    \
     static int kept_Imrecv##suffix(void *buf, count_type count, MPI_Datatype type,                 \
                                    MPI_Message *message, MPI_Request *request) {                   \
-        struct rf_output output = {                                                                \
-            .shape = *message == MPI_MESSAGE_NO_PROC ? RF_NOTHING : RF_RECEIVED,                   \
-            .buffer = buf,                                                                         \
-            .count = count,                                                                        \
-            .type = type};                                                                         \
+        struct rf_output output = {.shape =                                                        \
+                                       *message == MPI_MESSAGE_NO_PROC ? RF_NOTHING : RF_RECEIVED, \
+                                   .buffer = buf,                                                  \
+                                   .count = count,                                                 \
+                                   .type = type};                                                  \
         int code = MPI_SUCCESS;                                                                    \
         if (rf_alone())                                                                            \
             rf_message_end(message);                                                               \
@@ -98,7 +98,7 @@ static void finish_receive(void *buffer, MPI_Count count, MPI_Datatype type, int
             code = rf_library.Imrecv##suffix(buf, count, type, message, request);                  \
         code = rf_kept_call(RF_FN_Imrecv##suffix, code);                                           \
         if (code == MPI_SUCCESS)                                                                   \
-            rf_kept_post(request, &output, NULL, false);                                           \
+            rf_kept_post(request, &output, RF_NO_COMM, NULL, false);                               \
         return code;                                                                               \
     }
 
@@ -114,7 +114,7 @@ static int kept_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
     code = rf_kept_call(RF_FN_Probe, code);
     if (status != MPI_STATUS_IGNORE)
         rf_through_status(status);
-    return code;
+    return rf_kept_end(comm, code);
 }
 
 static int kept_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
@@ -125,7 +125,7 @@ static int kept_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status
     rf_through(flag, sizeof *flag);
     if (*flag && status != MPI_STATUS_IGNORE)
         rf_through_status(status);
-    return code;
+    return rf_kept_end(comm, code);
 }
 
 static int kept_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
@@ -136,7 +136,7 @@ static int kept_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message,
         rf_through_message(message);
     if (status != MPI_STATUS_IGNORE)
         rf_through_status(status);
-    return code;
+    return rf_kept_end(comm, code);
 }
 
 static int kept_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message,
@@ -152,7 +152,7 @@ static int kept_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Messa
         if (status != MPI_STATUS_IGNORE)
             rf_through_status(status);
     }
-    return code;
+    return rf_kept_end(comm, code);
 }
 
 /* ---- completion ---- */
@@ -174,8 +174,10 @@ static int kept_Wait(MPI_Request *request, MPI_Status *status) {
     MPI_Request before = *request;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Wait(request, seen);
     code = rf_kept_call(RF_FN_Wait, code);
+    /* MPICH tells the world, but of a test whom it concerns. */
+    MPI_Comm comm = RF_ABI_LOOK_RAISES ? RF_NO_COMM : rf_kept_comm(before);
     rf_kept_complete(before, request, seen, status != MPI_STATUS_IGNORE);
-    return code;
+    return rf_kept_end(comm, code);
 }
 
 static int kept_Test(MPI_Request *request, int *flag, MPI_Status *status) {
@@ -187,9 +189,10 @@ static int kept_Test(MPI_Request *request, int *flag, MPI_Status *status) {
         return code;
     code = rf_kept_call(RF_FN_Test, code);
     rf_through(flag, sizeof *flag);
+    MPI_Comm comm = rf_kept_comm(before);
     if (*flag)
         rf_kept_complete(before, request, seen, status != MPI_STATUS_IGNORE);
-    return code;
+    return rf_kept_end(comm, code);
 }
 
 /* Asked without a status it is only a look. */
@@ -206,18 +209,43 @@ static int kept_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
     return code;
 }
 
+/* Whose error handler hears of a call for several requests, and what: Open MPI takes the first that
+   failed and its error, MPICH always the world and what the call returns. */
+struct blame {
+    MPI_Comm comm;
+    int heard;
+};
+
+static void blame(struct blame *blame, MPI_Comm candidate, const MPI_Status *status) {
+    if (RF_ABI_LOOK_RAISES || blame->comm != RF_NO_COMM || status->MPI_ERROR == MPI_SUCCESS)
+        return;
+    blame->comm = candidate == RF_NO_COMM ? MPI_COMM_WORLD : candidate;
+    blame->heard = status->MPI_ERROR;
+}
+
+static int end_blaming(const struct blame *blame, int code) {
+    if (code != MPI_SUCCESS)
+        rf_kept_end(blame->comm, blame->comm == RF_NO_COMM ? code : blame->heard);
+    return code;
+}
+
 /* All of them, or, if some failed, those of which the statuses tell. */
-static void complete_all(int code, int count, MPI_Request *requests, struct rf_scratch *before,
-                         MPI_Status *statuses, bool wanted) {
+static struct blame complete_all(int code, int count, MPI_Request *requests,
+                                 struct rf_scratch *before, MPI_Status *statuses, bool wanted) {
+    struct blame failed = {RF_NO_COMM, MPI_SUCCESS};
     for (int i = 0; i < count; i++) {
         int32_t complete = code == MPI_SUCCESS || statuses[i].MPI_ERROR != MPI_ERR_PENDING;
+        MPI_Comm own = rf_kept_comm(before->requests[i]);
         if (code != MPI_SUCCESS)
             rf_through(&complete, sizeof complete);
         if (complete)
             rf_kept_complete(before->requests[i], &requests[i], &statuses[i], wanted);
         else if (wanted)
             rf_through_status(&statuses[i]);
+        if (complete && code != MPI_SUCCESS)
+            blame(&failed, own, &statuses[i]);
     }
+    return failed;
 }
 
 static int kept_Waitall(int count, MPI_Request *requests, MPI_Status *statuses) {
@@ -226,8 +254,8 @@ static int kept_Waitall(int count, MPI_Request *requests, MPI_Status *statuses) 
     MPI_Status *seen = wanted ? statuses : before->statuses;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Waitall(count, requests, seen);
     code = rf_kept_call(RF_FN_Waitall, code);
-    complete_all(code, count, requests, before, seen, wanted);
-    return code;
+    struct blame failed = complete_all(code, count, requests, before, seen, wanted);
+    return end_blaming(&failed, code);
 }
 
 static int kept_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses) {
@@ -239,18 +267,22 @@ static int kept_Testall(int count, MPI_Request *requests, int *flag, MPI_Status 
         return code;
     code = rf_kept_call(RF_FN_Testall, code);
     rf_through(flag, sizeof *flag);
+    struct blame failed = {RF_NO_COMM, MPI_SUCCESS};
     if (*flag || code != MPI_SUCCESS)
-        complete_all(code, count, requests, before, seen, wanted);
-    return code;
+        failed = complete_all(code, count, requests, before, seen, wanted);
+    return end_blaming(&failed, code);
 }
 
 /* The one that was chosen; none if there was nothing to choose from. */
-static void complete_one(int index, MPI_Request *requests, struct rf_scratch *before,
-                         MPI_Status *status, bool wanted) {
+static MPI_Comm complete_one(int index, MPI_Request *requests, struct rf_scratch *before,
+                             MPI_Status *status, bool wanted) {
+    bool own = !RF_ABI_LOOK_RAISES && index != MPI_UNDEFINED;
+    MPI_Comm comm = own ? rf_kept_comm(before->requests[index]) : RF_NO_COMM;
     if (index != MPI_UNDEFINED)
         rf_kept_complete(before->requests[index], &requests[index], status, wanted);
     else if (wanted)
         rf_through_status(status);
+    return comm;
 }
 
 static int kept_Waitany(int count, MPI_Request *requests, int *index, MPI_Status *status) {
@@ -261,8 +293,7 @@ static int kept_Waitany(int count, MPI_Request *requests, int *index, MPI_Status
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Waitany(count, requests, index, seen);
     code = rf_kept_call(RF_FN_Waitany, code);
     rf_through(index, sizeof *index);
-    complete_one(*index, requests, before, seen, wanted);
-    return code;
+    return rf_kept_end(complete_one(*index, requests, before, seen, wanted), code);
 }
 
 static int kept_Testany(int count, MPI_Request *requests, int *index, int *flag,
@@ -277,22 +308,26 @@ static int kept_Testany(int count, MPI_Request *requests, int *index, int *flag,
     code = rf_kept_call(RF_FN_Testany, code);
     rf_through(flag, sizeof *flag);
     rf_through(index, sizeof *index);
+    MPI_Comm comm = RF_NO_COMM;
     if (*flag)
-        complete_one(*index, requests, before, seen, wanted);
-    return code;
+        comm = complete_one(*index, requests, before, seen, wanted);
+    return rf_kept_end(comm, code);
 }
 
 static int complete_some(enum rf_function function, int code, MPI_Request *requests,
                          struct rf_scratch *before, int *done, int *indices, MPI_Status *statuses,
                          bool wanted) {
+    struct blame failed = {RF_NO_COMM, MPI_SUCCESS};
     code = rf_kept_call(function, code);
     rf_through(done, sizeof *done);
     for (int i = 0; *done != MPI_UNDEFINED && i < *done; i++) {
         rf_through(&indices[i], sizeof indices[i]);
-        rf_kept_complete(before->requests[indices[i]], &requests[indices[i]], &statuses[i],
-                         wanted);
+        MPI_Comm own = rf_kept_comm(before->requests[indices[i]]);
+        rf_kept_complete(before->requests[indices[i]], &requests[indices[i]], &statuses[i], wanted);
+        if (code != MPI_SUCCESS)
+            blame(&failed, own, &statuses[i]);
     }
-    return code;
+    return end_blaming(&failed, code);
 }
 
 static int kept_Waitsome(int count, MPI_Request *requests, int *done, int *indices,
@@ -300,8 +335,7 @@ static int kept_Waitsome(int count, MPI_Request *requests, int *done, int *indic
     struct rf_scratch *before = copies(count, requests);
     bool wanted = statuses != MPI_STATUSES_IGNORE;
     MPI_Status *seen = wanted ? statuses : before->statuses;
-    int code =
-        rf_alone() ? MPI_SUCCESS : rf_library.Waitsome(count, requests, done, indices, seen);
+    int code = rf_alone() ? MPI_SUCCESS : rf_library.Waitsome(count, requests, done, indices, seen);
     return complete_some(RF_FN_Waitsome, code, requests, before, done, indices, seen, wanted);
 }
 
@@ -310,8 +344,7 @@ static int kept_Testsome(int count, MPI_Request *requests, int *done, int *indic
     struct rf_scratch *before = copies(count, requests);
     bool wanted = statuses != MPI_STATUSES_IGNORE;
     MPI_Status *seen = wanted ? statuses : before->statuses;
-    int code =
-        rf_alone() ? MPI_SUCCESS : rf_library.Testsome(count, requests, done, indices, seen);
+    int code = rf_alone() ? MPI_SUCCESS : rf_library.Testsome(count, requests, done, indices, seen);
     if (!is_kept(code, *done))
         return code;
     return complete_some(RF_FN_Testsome, code, requests, before, done, indices, seen, wanted);
@@ -341,10 +374,8 @@ static int kept_Startall(int count, MPI_Request *requests) {
     return code;
 }
 
-/* What a freed receive still gets, nobody sees come: the program has no way to know when. */
 static int kept_Request_free(MPI_Request *request) {
-    rf_kept_forget(*request);
-    return rf_library.Request_free(request);
+    return rf_kept_free(request);
 }
 
 /* ---- communicators ---- */
@@ -363,7 +394,7 @@ static int kept_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Comm_idup(comm, newcomm, request);
     code = rf_kept_call(RF_FN_Comm_idup, code);
     if (code == MPI_SUCCESS)
-        rf_kept_post(request, &nothing, newcomm, false);
+        rf_kept_post(request, &nothing, comm, newcomm, false);
     return code;
 }
 

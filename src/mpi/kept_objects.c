@@ -4,7 +4,7 @@
 
 #include "mpi/kept.h"
 
-static void out_of_memory(void) {
+_Noreturn static void out_of_memory(void) {
     rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory");
 }
 
@@ -14,7 +14,7 @@ static struct rf_handle_map comm_map;
 static struct known_comm {
     struct rf_comm_facts facts;
     bool used;
-} *comms;
+} * comms;
 static uint32_t comm_room;
 
 static struct rf_comm_facts ask(MPI_Comm comm) {
@@ -48,10 +48,8 @@ static void learn(MPI_Comm comm, const struct rf_comm_facts *facts) {
     if (place == comm_room) {
         uint32_t size = comm_room ? comm_room * 2 : 16;
         struct known_comm *grown = realloc(comms, size * sizeof *comms);
-        if (!grown) {
+        if (!grown)
             out_of_memory();
-            return;
-        }
         memset(grown + comm_room, 0, (size - comm_room) * sizeof *grown);
         comms = grown;
         comm_room = size;
@@ -183,10 +181,8 @@ static void remember(MPI_Request request, const struct rf_kept_request *what) {
     if (request_free == request_room) {
         uint32_t size = request_room ? request_room * 2 : 64;
         struct rf_kept_request *grown = realloc(requests, size * sizeof *requests);
-        if (!grown) {
+        if (!grown)
             out_of_memory();
-            return;
-        }
         for (uint32_t i = request_room; i < size; i++)
             grown[i].key = i + 1;
         requests = grown;
@@ -206,16 +202,17 @@ struct rf_kept_request *rf_kept_find(MPI_Request request) {
     return place == RF_NOWHERE ? NULL : &requests[place];
 }
 
-void rf_kept_forget(MPI_Request request) {
-    uint64_t key = rf_request_key(request);
-    uint32_t place = rf_handle_find(&request_map, key);
-    if (place == RF_NOWHERE)
-        return;
-    if (requests[place].output.owns_type)
-        rf_library.Type_free(&requests[place].output.type);
-    rf_handle_remove(&request_map, key);
-    requests[place].key = request_free;
-    request_free = place;
+static void forget_output(struct rf_output *output) {
+    if (output->owns_type)
+        rf_library.Type_free(&output->type);
+    output->owns_type = false;
+}
+
+static void forget(struct rf_kept_request *kept) {
+    forget_output(&kept->output);
+    rf_handle_remove(&request_map, kept->key);
+    kept->key = request_free;
+    request_free = (uint32_t)(kept - requests);
 }
 
 /* The libraries have one handle for all requests that are complete at once, so these are finished
@@ -230,19 +227,22 @@ static bool complete_at_once(MPI_Request request, const struct rf_output *output
     return complete;
 }
 
-void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm *comm,
-                  bool persistent) {
+void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm comm,
+                  MPI_Comm *made, bool persistent) {
     if (rf_alone())
         make_request(request, persistent);
-    if (!persistent && output->shape == RF_NOTHING && !comm)
+    if (!persistent && output->shape == RF_NOTHING && !made)
         return;
     if (!persistent && complete_at_once(*request, output)) {
         rf_through_output(output, NULL);
         return;
     }
-    rf_kept_forget(*request);
+    struct rf_kept_request *stale = rf_kept_find(*request);
+    if (stale)
+        forget(stale);
     remember(*request, &(struct rf_kept_request){.output = *output,
                                                  .comm = comm,
+                                                 .made = made,
                                                  .persistent = persistent,
                                                  .active = !persistent});
 }
@@ -261,14 +261,95 @@ void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *stat
         rf_through_status(status);
     if (active) {
         rf_through_output(&kept->output, status);
-        if (kept->comm)
-            rf_through_comm(kept->comm, MPI_COMM_SELF, MPI_COMM_WORLD);
+        if (kept->made)
+            rf_through_comm(kept->made, kept->comm, kept->comm);
         if (persistent)
             kept->active = false;
         else
-            rf_kept_forget(before);
+            forget(kept);
     }
     retire(before, request, persistent);
+}
+
+MPI_Comm rf_kept_comm(MPI_Request request) {
+    const struct rf_kept_request *kept = rf_kept_find(request);
+    return kept ? kept->comm : RF_NO_COMM;
+}
+
+/* ---- freed receives ---- */
+
+static struct orphan {
+    MPI_Request request;
+    struct rf_output output;
+} * orphans;
+static int32_t orphan_count, orphan_room;
+
+static bool adopt(MPI_Request request, struct rf_kept_request *kept) {
+    if (!kept->active || kept->output.shape != RF_RECEIVED)
+        return false;
+    if (orphan_count == orphan_room) {
+        int32_t size = orphan_room ? orphan_room * 2 : 16;
+        struct orphan *grown = realloc(orphans, (size_t)size * sizeof *orphans);
+        if (!grown)
+            out_of_memory();
+        orphans = grown;
+        orphan_room = size;
+    }
+    orphans[orphan_count++] = (struct orphan){request, kept->output};
+    kept->output.owns_type = false;
+    return true;
+}
+
+/* The library is not told before the receive is complete: else nobody could ask about it. */
+int rf_kept_free(MPI_Request *request) {
+    struct rf_kept_request *kept = rf_kept_find(*request);
+    bool adopted = kept && adopt(*request, kept);
+    if (kept)
+        forget(kept);
+    if (rf_alone() || !adopted)
+        return rf_library.Request_free(request);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+void rf_kept_orphans(void) {
+    for (int32_t i = 0; i < orphan_count;) {
+        int complete = 0;
+        rf_library.Request_get_status(orphans[i].request, &complete, MPI_STATUS_IGNORE);
+        if (complete)
+            rf_kept_orphan(i);
+        else
+            i++;
+    }
+}
+
+void rf_through_orphan(int32_t number) {
+    MPI_Status status = {0};
+    if (number < 0 || number >= orphan_count)
+        rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
+                   "a freed receive was complete here that the program has not posted");
+    struct orphan orphan = orphans[number];
+    orphans[number] = orphans[--orphan_count];
+    if (!rf_alone()) {
+        int complete = 0;
+        rf_library.Request_get_status(orphan.request, &complete, &status);
+        rf_library.Request_free(&orphan.request);
+    }
+    rf_through_status(&status);
+    rf_through_output(&orphan.output, &status);
+    forget_output(&orphan.output);
+}
+
+void rf_requests_close(void) {
+    for (int32_t i = 0; i < orphan_count; i++) {
+        if (!rf_alone())
+            rf_library.Request_free(&orphans[i].request);
+        forget_output(&orphans[i].output);
+    }
+    orphan_count = 0;
+    for (uint32_t i = 0; request_map.slots && i <= request_map.mask; i++)
+        if (request_map.slots[i].key)
+            forget_output(&requests[request_map.slots[i].value].output);
 }
 
 /* ---- messages ---- */

@@ -10,8 +10,7 @@ static struct rf_output nothing(void) {
 }
 
 static struct rf_output plain(void *buffer, MPI_Count count, MPI_Datatype type) {
-    return (struct rf_output){
-        .shape = RF_PLAIN, .buffer = buffer, .count = count, .type = type};
+    return (struct rf_output){.shape = RF_PLAIN, .buffer = buffer, .count = count, .type = type};
 }
 
 static struct rf_output received(int source, void *buffer, MPI_Count count, MPI_Datatype type) {
@@ -119,9 +118,9 @@ static void group_out(MPI_Group *group) {
 #define RF_HOW_UNKNOWN UNKNOWN,
 #define RF_HOW_NOW(output) KEPT, rf_through_output(&(const struct rf_output[]){output}[0], NULL)
 #define RF_HOW_LATER(output)                                                                       \
-    KEPT, rf_kept_post(request, &(const struct rf_output[]){output}[0], NULL, false)
+    KEPT, rf_kept_post(request, &(const struct rf_output[]){output}[0], comm, NULL, false)
 #define RF_HOW_EACH(output)                                                                        \
-    KEPT, rf_kept_post(request, &(const struct rf_output[]){output}[0], NULL, true)
+    KEPT, rf_kept_post(request, &(const struct rf_output[]){output}[0], comm, NULL, true)
 #define RF_HOW_ANSWER(...) KEPT, __VA_ARGS__
 #define RF_HOW_COMM(new, like, parent) KEPT, rf_through_comm(new, like, parent)
 
@@ -140,8 +139,13 @@ static void group_out(MPI_Group *group) {
         if (code == MPI_SUCCESS) {                                                                 \
             __VA_ARGS__;                                                                           \
         }                                                                                          \
-        return code;                                                                               \
+        return rf_kept_end(comm, code);                                                            \
     }
+/* Functions without a parameter of this name mean this one. */
+static const MPI_Comm comm = RF_NO_COMM;
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+
 #define RF_MAKE_(result, name, parameters, arguments, kind, ...)                                   \
     RF_MAKE_##kind(result, name, parameters, arguments, __VA_ARGS__)
 #define RF_MAKE(...) RF_MAKE_(__VA_ARGS__)
@@ -149,6 +153,7 @@ static void group_out(MPI_Group *group) {
     RF_IN_##library(RF_MAKE(result, name, parameters, arguments, RF_HOW_##kept))
 #include "mpi/functions.def"
 #undef RF_FUNCTION
+#pragma GCC diagnostic pop
 
 void rf_layer_table(struct rf_real *reals) {
 #undef RF_MAKE_NONE

@@ -123,8 +123,8 @@ static bool is_listed(const char *list, int rank) {
 }
 
 /* A rank that is to be extracted keeps what it gets from outside, one that runs alone gets that. */
-static void open_contents(struct rf_session *session, const struct rf_here *here,
-                          const char *trace, bool alone) {
+static void open_contents(struct rf_session *session, const struct rf_here *here, const char *trace,
+                          bool alone) {
     struct rf_error error = {0};
     if (alone ? !rf_alone_open(trace, &error)
               : is_listed(getenv("REFRAIN_KEEP"), rf_mpi.rank) && !rf_keep_open(trace, &error))
