@@ -168,14 +168,18 @@ static struct rf_scratch *copies(int count, const MPI_Request *requests) {
     return &scratch;
 }
 
+/* Whose error handler hears of a request: with MPICH it is always the world's. */
+static MPI_Comm hearer(MPI_Request request) {
+    return RF_ABI_LOOK_RAISES ? RF_NO_COMM : rf_kept_comm(request);
+}
+
 static int kept_Wait(MPI_Request *request, MPI_Status *status) {
     MPI_Status own = {0};
     MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;
     MPI_Request before = *request;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Wait(request, seen);
     code = rf_kept_call(RF_FN_Wait, code);
-    /* MPICH tells the world, but of a test whom it concerns. */
-    MPI_Comm comm = RF_ABI_LOOK_RAISES ? RF_NO_COMM : rf_kept_comm(before);
+    MPI_Comm comm = hearer(before);
     rf_kept_complete(before, request, seen, status != MPI_STATUS_IGNORE);
     return rf_kept_end(comm, code);
 }
@@ -189,7 +193,7 @@ static int kept_Test(MPI_Request *request, int *flag, MPI_Status *status) {
         return code;
     code = rf_kept_call(RF_FN_Test, code);
     rf_through(flag, sizeof *flag);
-    MPI_Comm comm = rf_kept_comm(before);
+    MPI_Comm comm = hearer(before);
     if (*flag)
         rf_kept_complete(before, request, seen, status != MPI_STATUS_IGNORE);
     return rf_kept_end(comm, code);
@@ -276,8 +280,7 @@ static int kept_Testall(int count, MPI_Request *requests, int *flag, MPI_Status 
 /* The one that was chosen; none if there was nothing to choose from. */
 static MPI_Comm complete_one(int index, MPI_Request *requests, struct rf_scratch *before,
                              MPI_Status *status, bool wanted) {
-    bool own = !RF_ABI_LOOK_RAISES && index != MPI_UNDEFINED;
-    MPI_Comm comm = own ? rf_kept_comm(before->requests[index]) : RF_NO_COMM;
+    MPI_Comm comm = index == MPI_UNDEFINED ? RF_NO_COMM : hearer(before->requests[index]);
     if (index != MPI_UNDEFINED)
         rf_kept_complete(before->requests[index], &requests[index], status, wanted);
     else if (wanted)
