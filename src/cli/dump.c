@@ -188,7 +188,7 @@ static bool choose(const char *path, const char *list, bool **chosen, int *size,
     if (!*size)
         return rf_fail(error, RF_EXIT_TRACE, "%s: the trace holds no rank at all",
                        rf_shown_path(path));
-    return !list || rf_ranks_parse(list, *size, *chosen, error);
+    return !list || rf_ranks_parse(list, *size, "dump", *chosen, error);
 }
 
 int rf_verb_dump(const struct rf_options *options) {

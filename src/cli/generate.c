@@ -82,12 +82,13 @@ static int manual(const char *name, const char *path) {
 }
 
 static bool takes_traces(const struct rf_verb *verb) {
-    return verb->operands == RF_TAKES_TRACE || verb->operands == RF_TAKES_TRACE_AND_COMMAND;
+    return verb->operands == RF_TAKES_TRACE || verb->operands == RF_TAKES_TRACE_AND_COMMAND ||
+           verb->operands == RF_TAKES_TRACE_BETWEEN;
 }
 
 static bool takes_command(const struct rf_verb *verb) {
     return verb->operands == RF_TAKES_COMMAND || verb->operands == RF_TAKES_OPTIONAL_COMMAND ||
-           verb->operands == RF_TAKES_TRACE_AND_COMMAND;
+           verb->operands == RF_TAKES_TRACE_AND_COMMAND || verb->operands == RF_TAKES_TRACE_BETWEEN;
 }
 
 static void bash_verb(const struct rf_verb *verb) {
@@ -183,12 +184,15 @@ static void zsh_option(const struct rf_option *option) {
         putchar('[');
         put_zsh(option->help);
         putchar(']');
+        if (option->argument) {
+            putchar(':');
+            put_zsh(option->argument);
+            putchar(':');
+        }
         if (option->argument && strcmp(option->completion, "@directories") == 0)
-            printf(":%s:_files -/", option->argument);
+            fputs("_files -/", stdout);
         else if (option->argument && *option->completion)
-            printf(":%s:(%s)", option->argument, option->completion);
-        else if (option->argument)
-            printf(":%s:", option->argument);
+            printf("(%s)", option->completion);
         fputs("' \\\n", stdout);
     }
 }
@@ -244,6 +248,7 @@ static void zsh(void) {
             break;
         case RF_TAKES_TRACE:
         case RF_TAKES_TRACE_AND_COMMAND:
+        case RF_TAKES_TRACE_BETWEEN:
             fputs("        '1:trace:_refrain_traces' ;;\n", stdout);
             break;
         case RF_TAKES_NAME:

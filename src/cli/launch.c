@@ -12,7 +12,7 @@
 #include "messages.h"
 #include "text.h"
 
-enum { VARIABLES_MOST = 5 };
+enum { VARIABLES_MOST = 7 };
 
 struct variable {
     const char *name;
@@ -31,6 +31,10 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
     if (launch->run)
         list[count++] = (struct variable){"REFRAIN_RUN", rf_copy(launch->run)};
     list[count++] = (struct variable){"REFRAIN_SCHEME", rf_copy(launch->scheme)};
+    if (launch->keep)
+        list[count++] = (struct variable){"REFRAIN_KEEP", rf_copy(launch->keep)};
+    if (launch->rank)
+        list[count++] = (struct variable){"REFRAIN_RANK", rf_copy(launch->rank)};
     return count;
 }
 
@@ -118,13 +122,18 @@ void rf_free_words(char **words) {
 static void become(const struct rf_launch *launch, char **words) {
     if (launch->directory && chdir(launch->directory) != 0)
         return;
+    if (launch->environment)
+        environ = launch->environment;
     if (launch->launcher == RF_LAUNCHER_NONE) {
         struct variable list[VARIABLES_MOST];
         size_t count = variables(launch, getenv("LD_PRELOAD"), list);
         for (size_t i = 0; i < count; i++)
             setenv(list[i].name, list[i].value, 1);
     }
-    execvp(words[0], words);
+    if (launch->executable)
+        execv(launch->executable, words);
+    else
+        execvp(words[0], words);
 }
 
 pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error) {
@@ -152,7 +161,8 @@ pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error) {
     }
     close(report[0]);
     if (child < 0)
-        rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s in %s: %s", words[0],
+        rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s in %s: %s",
+                launch->executable ? launch->executable : words[0],
                 launch->directory ? launch->directory : "this directory", strerror(cause));
     rf_free_words(words);
     return child;

@@ -16,8 +16,14 @@ struct rf_launch {
     const char *trace;
     const char *run; /* NULL: not set */
     const char *scheme;
+    const char *keep;      /* the ranks that keep contents; NULL: none */
+    const char *rank;      /* which rank a process is that runs alone; NULL: not set */
     const char *directory; /* where to run; NULL: here */
-    bool verbose;          /* say what is run */
+    /* One process instead of a launcher: what it executes, whatever its first word is, and its
+       whole environment. NULL: found by the first word, and ours. */
+    const char *executable;
+    char **environment;
+    bool verbose; /* say what is run */
 };
 
 /* Starts the command; its three streams are ours. Returns its process id, or -1. */

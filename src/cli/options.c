@@ -132,7 +132,8 @@ static bool operands(const struct rf_verb *verb, char **words, bool dashes,
         return true;
     case RF_TAKES_TRACE:
     case RF_TAKES_TRACE_AND_COMMAND:
-        if (*words && (!dashes || verb->operands == RF_TAKES_TRACE))
+    case RF_TAKES_TRACE_BETWEEN:
+        if (*words && !options->trace && (!dashes || verb->operands == RF_TAKES_TRACE))
             options->trace = *words++;
         if (verb->operands == RF_TAKES_TRACE)
             break;
@@ -181,6 +182,12 @@ bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv, struct 
     for (;;) {
         const char *word = argv[optind];
         int found = getopt_long(argc, argv, letters, table, NULL);
+        bool dashed = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
+        if (found == -1 && verb->operands == RF_TAKES_TRACE_BETWEEN && !options->trace && !dashed &&
+            argv[optind]) {
+            options->trace = argv[optind++];
+            continue;
+        }
         if (found == -1)
             break;
         /* getopt takes beginnings of names for the names; they would break with every new option.

@@ -24,6 +24,7 @@ enum rf_operands {
     RF_TAKES_OPTIONAL_COMMAND,
     RF_TAKES_TRACE,
     RF_TAKES_TRACE_AND_COMMAND,
+    RF_TAKES_TRACE_BETWEEN, /* the same, and options may also follow the trace */
     RF_TAKES_NAME,
 };
 

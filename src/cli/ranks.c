@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "text.h"
 
@@ -14,7 +15,8 @@ static bool number(const char **at, long *value) {
     return true;
 }
 
-bool rf_ranks_parse(const char *list, int size, bool *chosen, struct rf_error *error) {
+bool rf_ranks_parse(const char *list, int size, const char *verb, bool *chosen,
+                    struct rf_error *error) {
     const char *at = list;
     for (;;) {
         long first = 0, last = 0;
@@ -26,7 +28,7 @@ bool rf_ranks_parse(const char *list, int size, bool *chosen, struct rf_error *e
         }
         if (!good || last < first || (*at && *at != ',')) {
             rf_fail(error, RF_EXIT_USAGE, "--rank %s: not a list of ranks", list);
-            return rf_hint(error, "refrain dump --rank 0,3,8-11");
+            return rf_hint(error, "refrain %s --rank 0,3,8-11", verb);
         }
         if (last >= size) {
             rf_fail(error, RF_EXIT_USAGE,
@@ -39,6 +41,21 @@ bool rf_ranks_parse(const char *list, int size, bool *chosen, struct rf_error *e
         if (!*at++)
             return true;
     }
+}
+
+bool rf_rank_parse(const char *list, int size, const char *verb, int *rank,
+                   struct rf_error *error) {
+    if (list[strspn(list, "0123456789")]) {
+        rf_fail(error, RF_EXIT_USAGE, "--rank %s: %s takes one rank", list, verb);
+        return rf_hint(error, "refrain %s --rank 0", verb);
+    }
+    bool *chosen = rf_allocate((size_t)size, sizeof *chosen);
+    bool good = rf_ranks_parse(list, size, verb, chosen, error);
+    for (int i = 0; good && i < size; i++)
+        if (chosen[i])
+            *rank = i;
+    free(chosen);
+    return good;
 }
 
 char *rf_ranks_text(const int *ranks, size_t count) {

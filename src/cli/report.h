@@ -7,6 +7,8 @@
 #include "summary.h"
 #include "supervise.h"
 
+enum { RF_NOT_ALONE = -1 };
+
 struct rf_replayed {
     const char *trace; /* as the user would type it */
     const char *directory;
@@ -14,6 +16,7 @@ struct rf_replayed {
     const struct rf_summary *summary;
     char *const *command; /* what was run */
     const struct rf_supervision *supervision;
+    int alone; /* the one rank that was run, or RF_NOT_ALONE */
 };
 
 void rf_report_divergence(const struct rf_replayed *replayed);

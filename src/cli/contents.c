@@ -1,0 +1,79 @@
+#include "contents.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "text.h"
+
+/* A file of a rank in the trace's directory; free() it. */
+static char *file_of(const char *directory, int rank, const char *ending) {
+    return rf_text("%s/rank-%d.%s", directory, rank, ending);
+}
+
+static bool size_of(const char *directory, int rank, const char *ending, uint64_t *bytes) {
+    struct stat facts;
+    char *path = file_of(directory, rank, ending);
+    bool there = stat(path, &facts) == 0;
+    *bytes = there ? (uint64_t)facts.st_size : 0;
+    free(path);
+    return there;
+}
+
+static bool move(const char *directory, int rank, const char *from, const char *to) {
+    char *source = file_of(directory, rank, from), *target = file_of(directory, rank, to);
+    bool moved = rename(source, target) == 0;
+    free(source);
+    free(target);
+    return moved;
+}
+
+static void take_away(const char *directory, int rank, const char *ending) {
+    char *path = file_of(directory, rank, ending);
+    unlink(path);
+    free(path);
+}
+
+uint64_t rf_contents_bytes(const char *directory, int rank) {
+    uint64_t contents, tail, start;
+    size_of(directory, rank, "contents.tail", &tail);
+    return size_of(directory, rank, "contents", &contents) &&
+                   size_of(directory, rank, "start", &start)
+               ? contents + tail + start
+               : 0;
+}
+
+static void take_new_away(const char *directory, int rank) {
+    take_away(directory, rank, "contents.new");
+    take_away(directory, rank, "contents.new.tail");
+}
+
+void rf_contents_set_aside(const char *directory, int rank) {
+    /* A command that was killed may have left some. */
+    uint64_t bytes;
+    take_new_away(directory, rank);
+    if (!size_of(directory, rank, "start.old", &bytes))
+        move(directory, rank, "start", "start.old");
+}
+
+bool rf_contents_accept(const char *directory, int rank) {
+    uint64_t bytes;
+    if (!size_of(directory, rank, "contents.new", &bytes) ||
+        !size_of(directory, rank, "start", &bytes)) {
+        rf_contents_reject(directory, rank);
+        return false;
+    }
+    take_away(directory, rank, "contents.tail");
+    move(directory, rank, "contents.new", "contents");
+    move(directory, rank, "contents.new.tail", "contents.tail");
+    take_away(directory, rank, "start.old");
+    return true;
+}
+
+void rf_contents_reject(const char *directory, int rank) {
+    take_new_away(directory, rank);
+    /* The start of a rank without contents is of no use. */
+    if (!move(directory, rank, "start.old", "start"))
+        take_away(directory, rank, "start");
+}

@@ -1,0 +1,119 @@
+/* refrain extract: replays the job, and keeps the contents of everything that some ranks get. */
+#include "extract.h"
+
+#include <stdlib.h>
+
+#include "contents.h"
+#include "messages.h"
+#include "ranks.h"
+#include "text.h"
+
+struct chosen {
+    int *ranks;
+    size_t count;
+};
+
+static void announce(const struct rf_rerun *rerun, const struct rf_options *options,
+                     const struct chosen *chosen, int status) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < chosen->count; i++) {
+        char size[RF_SIZE_TEXT];
+        int rank = chosen->ranks[i];
+        uint64_t bytes = rf_contents_bytes(rerun->directory, rank);
+        json_array_append_new(list,
+                              json_pack("{s:i,s:I}", "rank", rank, "bytes", (json_int_t)bytes));
+        if (!options->json)
+            rf_say("extracted: %s: rank %d: %s", rerun->shown, rank, rf_size_text(bytes, size));
+    }
+    if (options->json)
+        rf_say_json(
+            json_pack("{s:s,s:O,s:i}", "extracted", rerun->shown, "ranks", list, "status", status));
+    else
+        rf_say_hint("refrain replay --rank %d%s", chosen->ranks[0], rerun->named);
+    json_decref(list);
+}
+
+/* A job that ended as recorded may have taken a rank with it before that came to its own end. */
+static void warn(const struct rf_rerun *rerun, const struct chosen *chosen) {
+    for (size_t i = 0; i < chosen->count; i++)
+        for (size_t j = 0; j < rerun->supervision.count; j++) {
+            const struct rf_progress *rank = &rerun->supervision.ranks[j];
+            const struct rf_rank_summary *recorded = rf_summary_rank(&rerun->summary, rank->rank);
+            if (rank->rank == chosen->ranks[i] && rank->events < recorded->events)
+                rf_say("rank %d was extracted only up to event %llu of %llu: the job ended before",
+                       rank->rank, (unsigned long long)rank->events,
+                       (unsigned long long)recorded->events);
+        }
+}
+
+/* The replay was good: all chosen ranks are kept, or none. */
+static int accept(const struct rf_rerun *rerun, const struct rf_options *options,
+                  const struct chosen *chosen, int status) {
+    for (size_t i = 0; i < chosen->count; i++)
+        if (!rf_contents_accept(rerun->directory, chosen->ranks[i])) {
+            struct rf_error error = {0};
+            rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                    "nothing extracted: rank %d left no contents in %s: is there room to write?",
+                    chosen->ranks[i], rerun->shown);
+            rf_hint(&error, "refrain doctor");
+            for (; i < chosen->count; i++)
+                rf_contents_reject(rerun->directory, chosen->ranks[i]);
+            return rf_report_error(&error);
+        }
+    warn(rerun, chosen);
+    if (!options->quiet)
+        announce(rerun, options, chosen, status);
+    return RF_EXIT_OK;
+}
+
+int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked) {
+    struct chosen chosen = {0};
+    for (int rank = 0; rank < rerun->summary.size; rank++)
+        if (marked[rank]) {
+            chosen.ranks = rf_grow(chosen.ranks, chosen.count, sizeof *chosen.ranks);
+            chosen.ranks[chosen.count++] = rank;
+            rf_contents_set_aside(rerun->directory, rank);
+        }
+    /* What a good replay has to say is said here. */
+    struct rf_options silent = *options;
+    silent.quiet = true;
+    char *keep = rf_ranks_text(chosen.ranks, chosen.count);
+    enum rf_verdict verdict;
+    int code = rf_rerun_job(rerun, &silent, keep, &verdict);
+    if (verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT) {
+        code = accept(rerun, options, &chosen, code);
+    } else {
+        for (size_t i = 0; i < chosen.count; i++)
+            rf_contents_reject(rerun->directory, chosen.ranks[i]);
+        if (verdict == RF_VERDICT_STOPPED)
+            rf_say("nothing extracted: the replay was stopped");
+    }
+    free(keep);
+    free(chosen.ranks);
+    return code;
+}
+
+int rf_verb_extract(const struct rf_options *options) {
+    struct rf_error error = {0};
+    struct rf_rerun rerun = {0};
+    bool *marked = NULL;
+    int code;
+    if (!options->ranks) {
+        rf_fail(&error, RF_EXIT_USAGE,
+                "extract: --rank is missing: which ranks are to be extracted?");
+        rf_hint(&error, "refrain extract --rank 0");
+        return rf_report_error(&error);
+    }
+    if (!rf_rerun_open(&rerun, options, &error) ||
+        !rf_summary_whole(&rerun.summary, rerun.shown, &error)) {
+        code = rf_report_error(&error);
+    } else {
+        marked = rf_allocate((size_t)rerun.summary.size, sizeof *marked);
+        code = rf_ranks_parse(options->ranks, rerun.summary.size, "extract", marked, &error)
+                   ? rf_extract(&rerun, options, marked)
+                   : rf_report_error(&error);
+    }
+    free(marked);
+    rf_rerun_close(&rerun);
+    return code;
+}

@@ -1,0 +1,190 @@
+#include "rerun.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "contents.h"
+#include "detect.h"
+#include "environment.h"
+#include "install.h"
+#include "location.h"
+#include "manifest.h"
+#include "messages.h"
+#include "processes.h"
+#include "ranks.h"
+#include "run_directory.h"
+#include "start.h"
+#include "text.h"
+
+bool rf_rerun_open(struct rf_rerun *rerun, const struct rf_options *options,
+                   struct rf_error *error) {
+    *rerun = (struct rf_rerun){0};
+    rerun->directory = rf_find_trace(options->trace, error);
+    rerun->manifest = rerun->directory ? rf_manifest_load(rerun->directory, error) : NULL;
+    if (!rerun->manifest || !rf_summary_read(rerun->directory, &rerun->summary, error))
+        return false;
+    rerun->recorded = rf_manifest_command(rerun->manifest);
+    rerun->shown = rf_copy(options->trace ? options->trace : rf_shown_path(rerun->directory));
+    char *words[] = {rerun->shown, NULL};
+    char *quoted = rf_command_text(words);
+    rerun->named = options->trace ? rf_text(" %s", quoted) : rf_copy("");
+    free(quoted);
+    rerun->replayed =
+        (struct rf_replayed){.trace = rerun->shown,
+                             .directory = rerun->directory,
+                             .manifest = rerun->manifest,
+                             .summary = &rerun->summary,
+                             .command = options->command ? options->command : rerun->recorded,
+                             .supervision = &rerun->supervision,
+                             .alone = RF_NOT_ALONE};
+    return true;
+}
+
+void rf_rerun_close(struct rf_rerun *rerun) {
+    rf_supervision_free(&rerun->supervision);
+    rf_summary_free(&rerun->summary);
+    free(rerun->recorded);
+    json_decref(rerun->manifest);
+    free(rerun->named);
+    free(rerun->shown);
+    free(rerun->directory);
+}
+
+bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *options, const char *verb,
+                   int *rank, struct rf_error *error) {
+    if (!rf_rank_parse(options->ranks, rerun->summary.size, verb, rank, error))
+        return false;
+    const struct rf_rank_summary *summary = rf_summary_rank(&rerun->summary, *rank);
+    if (summary && !summary->damaged)
+        return true;
+    if (summary) {
+        *error = summary->error;
+        error->code = RF_EXIT_TRACE;
+    } else {
+        rf_fail(error, RF_EXIT_TRACE, "%s: the file of rank %d is missing", rerun->shown, *rank);
+    }
+    return rf_hint(error, "refrain check%s", rerun->named);
+}
+
+/* Starts it, watches it to its end and judges it. */
+static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf_options *options,
+               enum rf_verdict *verdict) {
+    struct rf_error error = {0};
+    const char *mpi = rf_manifest_mpi(rerun->manifest);
+    char *adapter = rf_find_adapter(mpi);
+    char *directory = NULL;
+    if (!adapter) {
+        rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                "librefrain-%s.so: not found: this Refrain was built without %s", mpi,
+                rf_mpi_title(mpi));
+        rf_hint(&error, "refrain doctor");
+    } else {
+        directory = rf_run_directory(&error);
+    }
+    pid_t child = -1;
+    if (directory) {
+        launch->adapter = adapter;
+        launch->trace = rerun->directory;
+        launch->run = directory;
+        launch->scheme = rf_manifest_text(rerun->manifest, "scheme");
+        launch->verbose = options->verbose;
+        rf_adopt_orphans();
+        rf_signals_guard(0);
+        child = rf_launch(launch, &error);
+    }
+    int code;
+    if (child > 0) {
+        rerun->supervision =
+            (struct rf_supervision){.run = directory, .stall_timeout = options->stall_timeout};
+        rf_signals_guard(child);
+        rf_supervise(&rerun->supervision, child);
+        code = rf_judge(&rerun->replayed, launch->launcher, options, verdict);
+    } else {
+        code = rf_report_error(&error);
+    }
+    if (directory)
+        rf_run_directory_remove(directory);
+    free(adapter);
+    return code;
+}
+
+/* Which MPI the command uses must be the one that was recorded: numbers and order differ. */
+static bool detect_same(const struct rf_options *options, const json_t *manifest,
+                        char *const *command, struct rf_detected *detected,
+                        struct rf_error *error) {
+    const char *recorded = rf_manifest_mpi(manifest);
+    /* What was settled for the recorded command need not be found out again. */
+    bool settled = !options->mpi && !options->command;
+    if (!rf_detect(command, settled ? recorded : options->mpi, detected, error))
+        return false;
+    if (settled)
+        snprintf(detected->because, sizeof detected->because, "as recorded");
+    if (recorded && strcmp(detected->mpi, recorded) == 0)
+        return true;
+    rf_fail(error, RF_EXIT_TRACE, "the trace was recorded with %s, but the command uses %s (%s)",
+            rf_mpi_title(recorded), rf_mpi_title(detected->mpi), detected->because);
+    return rf_hint(error, "refrain info");
+}
+
+/* Everything that can be wrong is found before anything is run. */
+static bool prepare(const struct rf_rerun *rerun, const struct rf_options *options,
+                    struct rf_detected *detected, struct rf_error *error) {
+    if (!rf_summary_whole(&rerun->summary, rerun->shown, error))
+        return false;
+    const char *directory = rf_manifest_text(rerun->manifest, "directory");
+    if (chdir(directory) != 0)
+        return rf_fail(error, RF_EXIT_ENVIRONMENT,
+                       "%s: the directory of the recorded run cannot be entered: %s", directory,
+                       strerror(errno));
+    rf_environment_restore(json_object_get(rerun->manifest, "environment"));
+    if (!detect_same(options, rerun->manifest, rerun->replayed.command, detected, error))
+        return false;
+    if (options->verbose) {
+        rf_say("trace: %s: %llu events of %zu ranks", rerun->shown,
+               (unsigned long long)rerun->summary.events, rerun->summary.count);
+        rf_say("MPI: %s: %s", rf_mpi_title(detected->mpi), detected->because);
+    }
+    return true;
+}
+
+int rf_rerun_job(struct rf_rerun *rerun, const struct rf_options *options, const char *keep,
+                 enum rf_verdict *verdict) {
+    struct rf_error error = {0};
+    struct rf_detected detected = {0};
+    int code;
+    *verdict = RF_VERDICT_NOTHING;
+    if (prepare(rerun, options, &detected, &error)) {
+        struct rf_launch launch = {.command = rerun->replayed.command,
+                                   .launcher = detected.launcher,
+                                   .mode = "replay",
+                                   .keep = keep};
+        code = run(rerun, &launch, options, verdict);
+    } else {
+        code = rf_report_error(&error);
+    }
+    rf_detected_free(&detected);
+    return code;
+}
+
+int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int rank,
+                   enum rf_verdict *verdict) {
+    struct rf_error error = {0};
+    struct rf_start start;
+    *verdict = RF_VERDICT_NOTHING;
+    if (!rf_contents_bytes(rerun->directory, rank)) {
+        rf_fail(&error, RF_EXIT_TRACE, "%s: rank %d was not extracted: its contents are missing",
+                rerun->shown, rank);
+        rf_hint(&error, "refrain extract --rank %d%s", rank, rerun->named);
+        return rf_report_error(&error);
+    }
+    if (!rf_start_load(&start, rerun->directory, rank, &error))
+        return rf_report_error(&error);
+    struct rf_launch launch = rf_start_launch(&start);
+    rerun->replayed.alone = rank;
+    int code = run(rerun, &launch, options, verdict);
+    rf_start_free(&start);
+    return code;
+}

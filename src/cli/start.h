@@ -1,0 +1,23 @@
+/* rank-R.start: how the process of an extracted rank was started. */
+#ifndef RF_CLI_START_H
+#define RF_CLI_START_H
+
+#include <jansson.h>
+
+#include "launch.h"
+
+struct rf_start {
+    json_t *object;         /* as on disk; holds what the others point to */
+    const char *executable; /* absolute */
+    const char *directory;
+    char **arguments;   /* free() the array, not the words */
+    char **environment; /* without what ties the process to its launcher or to us */
+    char rank[16];      /* as a word */
+};
+
+bool rf_start_load(struct rf_start *start, const char *trace, int rank, struct rf_error *error);
+/* What starts the rank again, alone. */
+struct rf_launch rf_start_launch(const struct rf_start *start);
+void rf_start_free(struct rf_start *start);
+
+#endif

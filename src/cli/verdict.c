@@ -1,0 +1,227 @@
+#include "verdict.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "launch.h"
+#include "messages.h"
+#include "status.h"
+#include "text.h"
+
+/* A rank that did not reach its end; the one that died in its own code rather than those that
+   waited for it and were ended by the launcher. */
+static const struct rf_progress *find_unfinished(const struct rf_supervision *supervision) {
+    const struct rf_progress *found = NULL;
+    for (size_t i = 0; i < supervision->count; i++) {
+        const struct rf_progress *rank = &supervision->ranks[i];
+        if (rank->state != RF_STATE_FINISHED &&
+            (!found || (found->state == RF_STATE_WAITING && rank->state == RF_STATE_RUNNING)))
+            found = rank;
+    }
+    return found;
+}
+
+/* The names are part of --json. */
+static const char *const verdict_names[] = {
+    [RF_VERDICT_SAME] = "same",       [RF_VERDICT_CUT_SHORT] = "cut short",
+    [RF_VERDICT_STOPPED] = "stopped", [RF_VERDICT_BROKE_OFF] = "broke off",
+    [RF_VERDICT_STALLED] = "stalled", [RF_VERDICT_DIVERGED] = "diverged",
+    [RF_VERDICT_NOTHING] = "nothing",
+};
+
+/* A recording that is finished ends where MPI_Finalize begins; who had come that far has played all
+   of it, even if the job was ended before the call returned. */
+static bool at_end(const struct rf_progress *rank) {
+    return rank->state == RF_STATE_FINISHED ||
+           (rank->state == RF_STATE_WAITING && strcmp(rank->current.function, "MPI_Finalize") == 0);
+}
+
+static bool is_alone(const struct rf_replayed *replayed) {
+    return replayed->alone != RF_NOT_ALONE;
+}
+
+/* Did every rank come to the end of its recording? If not, a rank that ended the job as it did in
+   the recording (by a crash, an abort, an exit) may have cut the others short. */
+static enum rf_verdict compare_ends(const struct rf_replayed *replayed) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    size_t expected = is_alone(replayed) ? 1 : (size_t)replayed->summary->size;
+    bool all = supervision->count == expected, cause = false;
+    for (size_t i = 0; i < supervision->count; i++) {
+        const struct rf_progress *rank = &supervision->ranks[i];
+        const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
+        bool finished = at_end(rank);
+        bool cut = rf_at_cut(replayed->summary, rank);
+        all = all && (finished || cut);
+        cause = cause || cut || (finished && recorded && recorded->ending.how != RF_END_FINALIZE);
+    }
+    if (all)
+        return RF_VERDICT_SAME;
+    /* A launcher does not die of a signal by itself; a rank may. */
+    if (rf_signal_seen() || (WIFSIGNALED(supervision->status) && !is_alone(replayed)))
+        return RF_VERDICT_STOPPED;
+    return cause ? RF_VERDICT_CUT_SHORT : RF_VERDICT_BROKE_OFF;
+}
+
+static unsigned long long events_played(const struct rf_replayed *replayed) {
+    unsigned long long events = 0;
+    for (size_t i = 0; i < replayed->supervision->count; i++)
+        events += replayed->supervision->ranks[i].events;
+    return events;
+}
+
+/* How many of these were to be played. */
+static unsigned long long events_recorded(const struct rf_replayed *replayed) {
+    return is_alone(replayed) ? rf_summary_rank(replayed->summary, replayed->alone)->events
+                              : replayed->summary->events;
+}
+
+/* A rank that was killed or left early shows that by its status only; here it is said in words. */
+static void announce_alone(const struct rf_replayed *replayed) {
+    const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, replayed->alone);
+    unsigned long long events = events_played(replayed);
+    struct rf_symbols *symbols = rf_symbols_new();
+    char *ending = rf_ending_text(recorded, symbols);
+    bool finished = recorded->ending.how == RF_END_FINALIZE;
+    rf_say("replayed: %s: rank %d alone: %llu event%s, no difference%s%s", replayed->trace,
+           replayed->alone, events, rf_plural(events), finished ? "" : "; the recorded rank ",
+           finished ? "" : ending);
+    free(ending);
+    rf_symbols_free(symbols);
+}
+
+static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict) {
+    size_t ranks = replayed->supervision->count;
+    unsigned long long events = events_played(replayed);
+    unsigned long long recorded = events_recorded(replayed);
+    if (verdict == RF_VERDICT_SAME && is_alone(replayed))
+        announce_alone(replayed);
+    else if (verdict == RF_VERDICT_SAME)
+        rf_say("replayed: %s: %llu event%s, %zu rank%s, no difference", replayed->trace, events,
+               rf_plural(events), ranks, rf_plural(ranks));
+    else if (verdict == RF_VERDICT_CUT_SHORT)
+        rf_say("replayed: %s: %llu of %llu events, %zu rank%s: the job ended as recorded, and took "
+               "other ranks with it",
+               replayed->trace, events, recorded, ranks, rf_plural(ranks));
+    else
+        rf_say("replay stopped by signal %d: %s: %llu of %llu events, %zu rank%s",
+               rf_signal_seen() ? rf_signal_seen() : WTERMSIG(replayed->supervision->status),
+               replayed->trace, events, recorded, ranks, rf_plural(ranks));
+}
+
+/* The recorded run outlived its recording: from there on the replay is a run like any other. */
+static bool ran_free(const struct rf_replayed *replayed, const struct rf_progress *rank) {
+    const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
+    return rank->free && recorded && recorded->ending.incomplete;
+}
+
+static void announce_free(const struct rf_replayed *replayed) {
+    for (size_t i = 0; i < replayed->supervision->count; i++) {
+        const struct rf_progress *rank = &replayed->supervision->ranks[i];
+        if (ran_free(replayed, rank))
+            rf_say("rank %d followed its recording up to event %llu, where it stops, and ran free "
+                   "from there on",
+                   rank->rank, (unsigned long long)rank->events);
+    }
+}
+
+static void announce_json(const struct rf_replayed *replayed, enum rf_verdict verdict, int status) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    json_t *object =
+        json_pack("{s:s,s:s,s:I,s:I,s:I,s:i}", "replayed", replayed->trace, "outcome",
+                  verdict_names[verdict], "events", (json_int_t)events_played(replayed),
+                  "recorded_events", (json_int_t)events_recorded(replayed), "ranks",
+                  (json_int_t)supervision->count, "status", status);
+    json_t *free_ranks = json_array();
+    for (size_t i = 0; i < supervision->count; i++)
+        if (ran_free(replayed, &supervision->ranks[i]))
+            json_array_append_new(free_ranks, json_integer(supervision->ranks[i].rank));
+    json_object_set_new(object, "ran_free", free_ranks);
+    if (is_alone(replayed))
+        json_object_set_new(object, "alone", json_integer(replayed->alone));
+    if (verdict == RF_VERDICT_DIVERGED) {
+        const struct rf_progress *rank = &supervision->ranks[supervision->first_diverged];
+        json_object_set_new(object, "rank", json_integer(rank->rank));
+        json_object_set_new(object, "event", json_integer((json_int_t)rank->event));
+        json_object_set_new(object, "difference", json_string(rank->difference));
+    }
+    rf_say_json(object);
+}
+
+/* The verdict on a run whose ranks did not differ; returns the program's status or our own. */
+static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launcher,
+                     enum rf_verdict *verdict) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    const json_t *recorded_status = json_object_get(replayed->manifest, "status");
+    const struct rf_progress *unfinished = find_unfinished(supervision);
+    int status = rf_program_status(supervision->status, launcher, unfinished != NULL,
+                                   rf_summary_code(replayed->summary));
+    /* Equal ends have equal names, however the launcher mixed them up. What we were sent ourselves
+       is another end, even if hydra calls it a success. */
+    bool stopped = unfinished && rf_signal_seen();
+    if (recorded_status && !stopped && !is_alone(replayed) &&
+        supervision->status ==
+            (int)json_integer_value(json_object_get(replayed->manifest, "launcher_status")))
+        status = (int)json_integer_value(recorded_status);
+    if (supervision->count == 0) {
+        *verdict = RF_VERDICT_NOTHING;
+        struct rf_error error = {0};
+        char *text = rf_command_text(replayed->command);
+        rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                "nothing replayed: no rank called MPI_Init with Refrain in it (the command ended "
+                "with status %d)",
+                status);
+        rf_hint(&error, "refrain doctor -- %s", text);
+        free(text);
+        return rf_report_error(&error);
+    }
+    *verdict = compare_ends(replayed);
+    if (*verdict != RF_VERDICT_BROKE_OFF)
+        return status;
+    if (unfinished)
+        rf_report_lost_rank(replayed, unfinished);
+    else
+        rf_say("the replay broke off: only %zu of %d ranks called MPI_Init", supervision->count,
+               replayed->summary->size);
+    return RF_EXIT_DIVERGED;
+}
+
+/* The status with which the recording says that the replayed processes ended; -1 if it does not. */
+static int expected_status(const struct rf_replayed *replayed) {
+    if (!is_alone(replayed)) {
+        const json_t *status = json_object_get(replayed->manifest, "status");
+        return status ? (int)json_integer_value(status) : -1;
+    }
+    const struct rf_ending *ending = &rf_summary_rank(replayed->summary, replayed->alone)->ending;
+    bool known = ending->how == RF_END_ABORT || ending->how == RF_END_EXIT;
+    return known && !ending->incomplete ? ending->code & 0xff : -1;
+}
+
+int rf_judge(const struct rf_replayed *replayed, enum rf_launcher launcher,
+             const struct rf_options *options, enum rf_verdict *verdict) {
+    int code = RF_EXIT_DIVERGED;
+    if (replayed->supervision->outcome == RF_OUTCOME_DIVERGED) {
+        *verdict = RF_VERDICT_DIVERGED;
+        rf_report_divergence(replayed);
+    } else if (replayed->supervision->outcome == RF_OUTCOME_STALLED) {
+        *verdict = RF_VERDICT_STALLED;
+        rf_report_stall(replayed);
+    } else {
+        code = judge_end(replayed, launcher, verdict);
+    }
+    bool good = *verdict == RF_VERDICT_SAME || *verdict == RF_VERDICT_CUT_SHORT;
+    if (!options->quiet && !options->json && (good || *verdict == RF_VERDICT_STOPPED)) {
+        announce(replayed, *verdict);
+        announce_free(replayed);
+    }
+    /* A crashed rank runs free after the end of its recording: that may come out differently. */
+    int expected = expected_status(replayed);
+    if (good && expected >= 0 && code != expected) {
+        rf_say("the end differs: the program ended with status %d, recorded was %d", code,
+               expected);
+        rf_say_hint("refrain info %s", replayed->trace);
+    }
+    if (!options->quiet && options->json)
+        announce_json(replayed, *verdict, code);
+    return code;
+}
