@@ -12,7 +12,9 @@
 
 #define PIECE (16u << 20) /* scattered data passes in pieces of about this size */
 #define SEVERAL_THREADS 0xffffu
-#define ORPHAN 0xfffeu /* not a call: a freed receive is complete */
+/* What comes between calls: */
+#define ORPHAN 0xfffeu /* a freed receive is complete */
+#define CHANGE 0xfffdu /* others have changed the memory of a window */
 
 enum rf_layer rf_layer;
 
@@ -105,6 +107,8 @@ static void install(enum rf_layer layer) {
     rf_facts_begin();
     rf_layer_table(&rf_reals);
     rf_layer_by_hand(&rf_reals);
+    rf_layer_windows(&rf_reals);
+    rf_layer_files(&rf_reals);
 }
 
 bool rf_keep_open(const char *trace, struct rf_error *error) {
@@ -212,11 +216,16 @@ int rf_kept_call(enum rf_function function, int code) {
         call.function = SEVERAL_THREADS;
         rf_cannot_keep(function, "the order of calls from several threads");
     }
-    if (!rf_alone())
+    if (!rf_alone()) {
         rf_kept_orphans();
+        rf_kept_changes();
+    }
     rf_through(&call, sizeof call);
-    while (rf_alone() && call.function == ORPHAN) {
-        rf_through_orphan(call.code);
+    while (rf_alone() && (call.function == ORPHAN || call.function == CHANGE)) {
+        if (call.function == ORPHAN)
+            rf_through_orphan(call.code);
+        else
+            rf_through_change(call.code);
         rf_through(&call, sizeof call);
     }
     if (rf_alone() && call.function != function)
@@ -229,6 +238,22 @@ int rf_kept_call(enum rf_function function, int code) {
 void rf_kept_orphan(int32_t number) {
     rf_through(&(struct call){ORPHAN, 0, number}, sizeof(struct call));
     rf_through_orphan(number);
+}
+
+void rf_kept_change(int32_t number) {
+    rf_through(&(struct call){CHANGE, 0, number}, sizeof(struct call));
+}
+
+int rf_kept_end_win(MPI_Win win, int code) {
+    if (rf_alone() && code != MPI_SUCCESS)
+        rf_library.Win_call_errhandler(win, code);
+    return code;
+}
+
+int rf_kept_end_file(MPI_File file, int code) {
+    if (rf_alone() && code != MPI_SUCCESS)
+        rf_library.File_call_errhandler(file, code);
+    return code;
 }
 
 int rf_kept_end(MPI_Comm comm, int code) {

@@ -36,8 +36,12 @@ void rf_kept_close(void);
 int rf_kept_call(enum rf_function function, int code);
 /* The end of a call: alone, the error handler hears of an error. Returns the code. */
 int rf_kept_end(MPI_Comm comm, int code);
-/* While keeping: this freed receive turns out to be complete. */
+int rf_kept_end_win(MPI_Win win, int code);
+int rf_kept_end_file(MPI_File file, int code);
+/* While keeping, between calls: this freed receive turns out to be complete, the memory of this
+   window has changed. */
 void rf_kept_orphan(int32_t number);
+void rf_kept_change(int32_t number);
 void rf_through(void *data, size_t size);
 void rf_through_status(MPI_Status *status);
 void rf_through_output(const struct rf_output *output, const MPI_Status *status);
@@ -83,10 +87,34 @@ void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *stat
 void rf_through_message(MPI_Message *message);
 void rf_message_end(MPI_Message *message);
 
-/* ---- kept_table.c, kept_by_hand.c ---- */
+/* An output that is described now and comes later: the program may free its datatype before. */
+void rf_output_hold(struct rf_output *output);
+void rf_output_release(struct rf_output *output);
+
+/* ---- kept_windows.c ---- */
+
+void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win);
+void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win);
+void rf_window_dynamic(MPI_Win *win);
+/* Something was asked of a rank, or RF_ANYBODY; what was asked of it has come. */
+void rf_window_get(MPI_Win win, int target, struct rf_output output);
+void rf_window_done(MPI_Win win, int target);
+/* While keeping: what others have changed since the last call. */
+void rf_kept_changes(void);
+void rf_through_change(int32_t number);
+
+/* ---- kept_files.c ---- */
+
+void rf_file_open(MPI_File *file);
+void rf_file_begin(MPI_File file, struct rf_output output);
+void rf_file_end(MPI_File file);
+
+/* ---- the functions, put into their places ---- */
 
 void rf_layer_table(struct rf_real *reals);
 void rf_layer_by_hand(struct rf_real *reals);
+void rf_layer_windows(struct rf_real *reals);
+void rf_layer_files(struct rf_real *reals);
 
 static inline bool rf_alone(void) {
     return rf_layer == RF_LAYER_ALONE;

@@ -164,8 +164,7 @@ static void make_request(MPI_Request *request, bool persistent) {
     }
 }
 
-/* The program may free its datatype before the request is complete. */
-static void own_type(struct rf_output *output) {
+void rf_output_hold(struct rf_output *output) {
     int integers, addresses, types, combiner;
     if (output->shape != RF_PLAIN && output->shape != RF_RECEIVED && output->shape != RF_SEVERAL)
         return;
@@ -192,7 +191,7 @@ static void remember(MPI_Request request, const struct rf_kept_request *what) {
     request_free = (uint32_t)requests[place].key;
     requests[place] = *what;
     requests[place].key = key;
-    own_type(&requests[place].output);
+    rf_output_hold(&requests[place].output);
     if (!rf_handle_add(&request_map, key, place))
         out_of_memory();
 }
@@ -202,14 +201,14 @@ struct rf_kept_request *rf_kept_find(MPI_Request request) {
     return place == RF_NOWHERE ? NULL : &requests[place];
 }
 
-static void forget_output(struct rf_output *output) {
+void rf_output_release(struct rf_output *output) {
     if (output->owns_type)
         rf_library.Type_free(&output->type);
     output->owns_type = false;
 }
 
 static void forget(struct rf_kept_request *kept) {
-    forget_output(&kept->output);
+    rf_output_release(&kept->output);
     rf_handle_remove(&request_map, kept->key);
     kept->key = request_free;
     request_free = (uint32_t)(kept - requests);
@@ -337,19 +336,19 @@ void rf_through_orphan(int32_t number) {
     }
     rf_through_status(&status);
     rf_through_output(&orphan.output, &status);
-    forget_output(&orphan.output);
+    rf_output_release(&orphan.output);
 }
 
 void rf_requests_close(void) {
     for (int32_t i = 0; i < orphan_count; i++) {
         if (!rf_alone())
             rf_library.Request_free(&orphans[i].request);
-        forget_output(&orphans[i].output);
+        rf_output_release(&orphans[i].output);
     }
     orphan_count = 0;
     for (uint32_t i = 0; request_map.slots && i <= request_map.mask; i++)
         if (request_map.slots[i].key)
-            forget_output(&requests[request_map.slots[i].value].output);
+            rf_output_release(&requests[request_map.slots[i].value].output);
 }
 
 /* ---- messages ---- */

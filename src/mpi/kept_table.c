@@ -109,6 +109,15 @@ static void group_out(MPI_Group *group) {
     rf_through_group(group);
 }
 
+static void status_out(MPI_Status *status) {
+    if (status != MPI_STATUS_IGNORE)
+        rf_through_status(status);
+}
+
+static void into(struct rf_output output) {
+    rf_through_output(&output, NULL);
+}
+
 /* ---- functions ---- */
 
 /* What the last column of the table says: which kind of function, and what it does with the output
@@ -116,12 +125,15 @@ static void group_out(MPI_Group *group) {
 #define RF_HOW_NO NONE,
 #define RF_HOW_HAND NONE,
 #define RF_HOW_UNKNOWN UNKNOWN,
-#define RF_HOW_NOW(output) KEPT, rf_through_output(&(const struct rf_output[]){output}[0], NULL)
+#define RF_HOW_NOW(output) KEPT, into(output)
 #define RF_HOW_LATER(output)                                                                       \
     KEPT, rf_kept_post(request, &(const struct rf_output[]){output}[0], comm, NULL, false)
 #define RF_HOW_EACH(output)                                                                        \
     KEPT, rf_kept_post(request, &(const struct rf_output[]){output}[0], comm, NULL, true)
 #define RF_HOW_ANSWER(...) KEPT, __VA_ARGS__
+#define RF_HOW_WIN(...) KEPT_WIN, __VA_ARGS__
+#define RF_HOW_FILE(...) KEPT_FILE, __VA_ARGS__
+#define RF_HOW_QUIET(...) KEPT_QUIET, __VA_ARGS__
 #define RF_HOW_COMM(new, like, parent) KEPT, rf_through_comm(new, like, parent)
 
 #define RF_MAKE_NONE(result, name, parameters, arguments, step)
@@ -132,15 +144,19 @@ static void group_out(MPI_Group *group) {
         rf_cannot_keep(RF_FN_##name, "MPI_" #name);                                                \
         return rf_library.name arguments;                                                          \
     }
-#define RF_MAKE_KEPT(result, name, parameters, arguments, ...)                                     \
-    static result kept_##name parameters {                                                         \
+#define RF_MAKE_ENDING(ending, name, parameters, arguments, ...)                                   \
+    static int kept_##name parameters {                                                            \
         int code = rf_alone() ? MPI_SUCCESS : rf_library.name arguments;                           \
         code = rf_kept_call(RF_FN_##name, code);                                                   \
         if (code == MPI_SUCCESS) {                                                                 \
             __VA_ARGS__;                                                                           \
         }                                                                                          \
-        return rf_kept_end(comm, code);                                                            \
+        return ending;                                                                             \
     }
+#define RF_MAKE_KEPT(result, ...) RF_MAKE_ENDING(rf_kept_end(comm, code), __VA_ARGS__)
+#define RF_MAKE_KEPT_WIN(result, ...) RF_MAKE_ENDING(rf_kept_end_win(win, code), __VA_ARGS__)
+#define RF_MAKE_KEPT_FILE(result, ...) RF_MAKE_ENDING(rf_kept_end_file(fh, code), __VA_ARGS__)
+#define RF_MAKE_KEPT_QUIET(result, ...) RF_MAKE_ENDING(code, __VA_ARGS__)
 /* Functions without a parameter of this name mean this one. */
 static const MPI_Comm comm = RF_NO_COMM;
 #pragma GCC diagnostic push
@@ -158,10 +174,10 @@ static const MPI_Comm comm = RF_NO_COMM;
 void rf_layer_table(struct rf_real *reals) {
 #undef RF_MAKE_NONE
 #undef RF_MAKE_UNKNOWN
-#undef RF_MAKE_KEPT
+#undef RF_MAKE_ENDING
 #define RF_MAKE_NONE(result, name, parameters, arguments, step)
 #define RF_MAKE_UNKNOWN(result, name, parameters, arguments, step) reals->name = kept_##name;
-#define RF_MAKE_KEPT(result, name, parameters, arguments, ...) reals->name = kept_##name;
+#define RF_MAKE_ENDING(ending, name, parameters, arguments, ...) reals->name = kept_##name;
 #define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
     RF_IN_##library(RF_MAKE(result, name, parameters, arguments, RF_HOW_##kept))
 #include "mpi/functions.def"
