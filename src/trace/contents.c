@@ -45,10 +45,19 @@ static uint64_t chunk_check(const struct rf_contents_chunk *chunk, const void *p
     return XXH3_64bits_digest(&state);
 }
 
+/* What the writer's running digest is, in one go. */
+static uint64_t digest_of(const uint8_t *data, size_t bytes) {
+    XXH64_state_t state;
+    XXH64_reset(&state, 0);
+    if (bytes)
+        XXH64_update(&state, data, bytes);
+    return XXH64_digest(&state);
+}
+
 static bool tail_name(char *to, size_t room, const char *path, struct rf_error *error) {
     if ((size_t)snprintf(to, room, "%s.tail", path) < room)
         return true;
-    return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: the path is too long", path);
+    return rf_fail(error, RF_EXIT_ENVIRONMENT, "%.500s...: the path is too long", path);
 }
 
 /* ---- zstd --------------------------------------------------------------------------------- */
@@ -464,7 +473,7 @@ static bool open_tail(struct rf_contents_reader *reader, int file) {
             good = tail_damaged(reader, offsetof(struct rf_contents_tail, number), &reader->ending);
         else if (committed_length(reader) > (reader->tail_number + 1) * CHUNK ||
                  (!committed_length(reader) &&
-                  reader->committed != rf_contents_seal(0, XXH64("", 0, 0))))
+                  reader->committed != rf_contents_seal(0, digest_of(NULL, 0))))
             good =
                 tail_damaged(reader, offsetof(struct rf_contents_tail, committed), &reader->ending);
         else
@@ -644,7 +653,7 @@ static bool check_committed(struct rf_contents_reader *reader, const struct cach
         return true;
     uint64_t part = length - chunk->number * CHUNK;
     if (part <= chunk->bytes &&
-        reader->committed == rf_contents_seal(length, XXH64(chunk->data, part, 0)))
+        reader->committed == rf_contents_seal(length, digest_of(chunk->data, part)))
         return true;
     return rf_fail(&reader->error, RF_EXIT_TRACE,
                    "%s: is damaged at byte %zu, or behind byte %zu: the check does not fit",
@@ -724,7 +733,7 @@ static bool no_block(struct rf_contents_reader *reader, const char *why) {
 }
 
 static bool find_block(struct rf_contents_reader *reader, struct block *block) {
-    uint8_t head[2 * RF_VARINT_BYTES];
+    uint8_t head[2 * RF_VARINT_BYTES] = {0};
     uint64_t left = reader->end - reader->position, word, back;
     if (reader->error.text[0])
         return false;
@@ -759,7 +768,7 @@ static bool find_block(struct rf_contents_reader *reader, struct block *block) {
 }
 
 bool rf_contents_block_size(struct rf_contents_reader *reader, uint64_t *size) {
-    struct block block;
+    struct block block = {0};
     if (!find_block(reader, &block))
         return false;
     *size = block.size;
@@ -767,7 +776,7 @@ bool rf_contents_block_size(struct rf_contents_reader *reader, uint64_t *size) {
 }
 
 bool rf_contents_get_block(struct rf_contents_reader *reader, void *data, size_t size) {
-    struct block block;
+    struct block block = {0};
     if (!find_block(reader, &block))
         return false;
     if (block.size != size)
