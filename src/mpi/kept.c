@@ -145,6 +145,13 @@ bool rf_alone_open(const char *trace, struct rf_error *error) {
     return true;
 }
 
+void rf_kept_abandon(void) {
+    writer = NULL;
+    reader = NULL;
+    rf_layer = RF_LAYER_NONE;
+    rf_reals = rf_library;
+}
+
 void rf_kept_close(void) {
     struct rf_error error = {0};
     if (rf_layer == RF_LAYER_NONE)
@@ -154,10 +161,7 @@ void rf_kept_close(void) {
         fprintf(stderr, "refrain: rank %d: %s\n", rf_mpi.rank, error.text);
     if (reader)
         rf_contents_reader_close(reader);
-    writer = NULL;
-    reader = NULL;
-    rf_layer = RF_LAYER_NONE;
-    rf_reals = rf_library;
+    rf_kept_abandon();
 }
 
 /* ---- keeping and giving back ---- */

@@ -30,6 +30,8 @@ struct rf_output {
 bool rf_keep_open(const char *trace, struct rf_error *error);
 bool rf_alone_open(const char *trace, struct rf_error *error);
 void rf_kept_close(void);
+/* In a child made by fork: the stream belongs to the parent. */
+void rf_kept_abandon(void);
 
 /* One call: what it is and what it returned. Returns that code; alone, from what was kept. An error
    that the library returned with is returned again. */

@@ -11,6 +11,7 @@ static struct region {
     MPI_Win win;
     char *memory, *copy;
     size_t size;
+    bool allocated; /* the memory goes with the window */
 } * regions;
 static int32_t region_count, region_room;
 
@@ -33,14 +34,14 @@ static void *grown(void *entries, int32_t count, int32_t *room, size_t size) {
 
 /* ---- the memory of windows ---- */
 
-static void add_region(MPI_Win win, void *memory, size_t size) {
+static void add_region(MPI_Win win, void *memory, size_t size, bool allocated) {
     regions = grown(regions, region_count, &region_room, sizeof *regions);
     char *copy = rf_alone() ? NULL : malloc(size + 1);
     if (!rf_alone() && !copy)
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory: %zu bytes", size);
     if (copy && size)
         memcpy(copy, memory, size);
-    regions[region_count++] = (struct region){win, memory, copy, size};
+    regions[region_count++] = (struct region){win, memory, copy, size, allocated};
 }
 
 static void remove_region(int32_t place) {
@@ -89,7 +90,7 @@ void rf_kept_changes(void) {
 void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win) {
     if (rf_alone())
         rf_library.Win_create(base, size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, win);
-    add_region(*win, base, (size_t)size);
+    add_region(*win, base, (size_t)size, false);
 }
 
 /* Fresh memory holds what happens to be in it. */
@@ -102,7 +103,7 @@ void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
         &(struct rf_output){
             .shape = RF_PLAIN, .buffer = base, .count = (MPI_Count)size, .type = MPI_BYTE},
         NULL);
-    add_region(*win, base, (size_t)size);
+    add_region(*win, base, (size_t)size, true);
 }
 
 void rf_window_dynamic(MPI_Win *win) {
@@ -113,7 +114,7 @@ void rf_window_dynamic(MPI_Win *win) {
 static int kept_Win_attach(MPI_Win win, void *base, MPI_Aint size) {
     int code = rf_library.Win_attach(win, base, size);
     if (code == MPI_SUCCESS)
-        add_region(win, base, (size_t)size);
+        add_region(win, base, (size_t)size, false);
     return code;
 }
 
@@ -126,14 +127,19 @@ static int kept_Win_detach(MPI_Win win, const void *base) {
     return rf_library.Win_detach(win, base);
 }
 
+static void remove_regions(MPI_Win win, bool allocated) {
+    for (int32_t i = region_count; i-- > 0;)
+        if (regions[i].win == win && regions[i].allocated == allocated)
+            remove_region(i);
+}
+
 static int kept_Win_free(MPI_Win *win) {
     MPI_Win gone = *win;
     int code = rf_library.Win_free(win);
+    remove_regions(gone, true);
     code = rf_kept_call(RF_FN_Win_free, code);
     rf_window_done(gone, RF_ANYBODY);
-    for (int32_t i = region_count; i-- > 0;)
-        if (regions[i].win == gone)
-            remove_region(i);
+    remove_regions(gone, false);
     return code;
 }
 

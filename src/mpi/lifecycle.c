@@ -25,6 +25,7 @@ static void forget_in_child(void) {
     struct rf_session *session = &rf_the_session;
     if (session->mode == RF_RECORDING)
         rf_recorder_abandon(&session->recorder);
+    rf_kept_abandon();
     session->mode = RF_OFF;
 }
 
