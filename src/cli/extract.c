@@ -67,10 +67,9 @@ static int accept(const struct rf_rerun *rerun, const struct rf_options *options
 }
 
 int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked) {
-    struct chosen chosen = {0};
+    struct chosen chosen = {.ranks = rf_allocate((size_t)rerun->summary.size, sizeof(int))};
     for (int rank = 0; rank < rerun->summary.size; rank++)
         if (marked[rank]) {
-            chosen.ranks = rf_grow(chosen.ranks, chosen.count, sizeof *chosen.ranks);
             chosen.ranks[chosen.count++] = rank;
             rf_extracted_set_aside(rerun->directory, rank);
         }
