@@ -25,6 +25,8 @@ struct rf_handles {
     MPI_Request request_null;
     MPI_Info info_null;
     MPI_Datatype byte;
+    MPI_Group group_empty;
+    MPI_Message message_null, message_no_proc;
     MPI_Errhandler errhandler_null, errors_are_fatal, errors_return;
 };
 extern struct rf_handles rf_handles RF_OURS;
@@ -34,6 +36,9 @@ extern struct rf_handles rf_handles RF_OURS;
 #    undef MPI_REQUEST_NULL
 #    undef MPI_INFO_NULL
 #    undef MPI_BYTE
+#    undef MPI_GROUP_EMPTY
+#    undef MPI_MESSAGE_NULL
+#    undef MPI_MESSAGE_NO_PROC
 #    undef MPI_ERRHANDLER_NULL
 #    undef MPI_ERRORS_ARE_FATAL
 #    undef MPI_ERRORS_RETURN
@@ -43,6 +48,9 @@ extern struct rf_handles rf_handles RF_OURS;
 #    define MPI_REQUEST_NULL (rf_handles.request_null)
 #    define MPI_INFO_NULL (rf_handles.info_null)
 #    define MPI_BYTE (rf_handles.byte)
+#    define MPI_GROUP_EMPTY (rf_handles.group_empty)
+#    define MPI_MESSAGE_NULL (rf_handles.message_null)
+#    define MPI_MESSAGE_NO_PROC (rf_handles.message_no_proc)
 #    define MPI_ERRHANDLER_NULL (rf_handles.errhandler_null)
 #    define MPI_ERRORS_ARE_FATAL (rf_handles.errors_are_fatal)
 #    define MPI_ERRORS_RETURN (rf_handles.errors_return)

@@ -5,6 +5,7 @@
 
 _Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
 _Thread_local uintptr_t rf_fortran_caller __attribute__((tls_model("initial-exec")));
+struct rf_here rf_current;
 struct rf_adapter rf_mpi;
 
 _Thread_local struct rf_scratch rf_scratches[2] __attribute__((tls_model("initial-exec")));

@@ -106,9 +106,16 @@ RF_STEP bool rf_recording(void) {
     return rf_the_session.mode == RF_RECORDING;
 }
 
+/* Replay: the call that is being made. */
+extern struct rf_here rf_current RF_OURS;
+
 RF_STEP bool rf_enter(struct rf_here *here) {
-    if (__builtin_expect(rf_the_session.mode == RF_OFF, 0))
-        return false;
+    if (__builtin_expect(rf_the_session.mode != RF_RECORDING, 0)) {
+        if (rf_the_session.mode == RF_OFF)
+            return false;
+        if (rf_depth == 0)
+            rf_current = *here;
+    }
     if (__builtin_expect(rf_depth != 0, 0)) {
         here->address = rf_nested_caller(here->address);
         if (!here->address)

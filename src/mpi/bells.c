@@ -74,16 +74,16 @@ bool rf_bell_sleep(uint32_t heard, long nanoseconds) {
 static struct peers *learn(MPI_Comm comm) {
     MPI_Group group, world;
     int between, count;
-    rf_reals.Comm_test_inter(comm, &between);
-    (between ? rf_reals.Comm_remote_group : rf_reals.Comm_group)(comm, &group);
-    rf_reals.Comm_group(MPI_COMM_WORLD, &world);
-    rf_reals.Group_size(group, &count);
+    rf_library.Comm_test_inter(comm, &between);
+    (between ? rf_library.Comm_remote_group : rf_library.Comm_group)(comm, &group);
+    rf_library.Comm_group(MPI_COMM_WORLD, &world);
+    rf_library.Group_size(group, &count);
     struct peers *peers = malloc(sizeof *peers + (size_t)count * sizeof *peers->world);
     int *places = malloc((size_t)count * sizeof *places);
     if (peers && places) {
         for (int i = 0; i < count; i++)
             places[i] = i;
-        rf_reals.Group_translate_ranks(group, count, places, world, peers->world);
+        rf_library.Group_translate_ranks(group, count, places, world, peers->world);
         peers->comm = comm;
         peers->count = count;
         peers->next = known_peers;
@@ -93,8 +93,8 @@ static struct peers *learn(MPI_Comm comm) {
         peers = NULL;
     }
     free(places);
-    rf_reals.Group_free(&group);
-    rf_reals.Group_free(&world);
+    rf_library.Group_free(&group);
+    rf_library.Group_free(&world);
     return peers;
 }
 

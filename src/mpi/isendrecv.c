@@ -22,7 +22,7 @@ static void drop(struct rf_partner *partner) {
 
 int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
     int done = 0;
-    int code = rf_reals.Test(&send, &done, MPI_STATUS_IGNORE);
+    int code = rf_library.Test(&send, &done, MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS || done) {
         free(copy);
         return code;
@@ -46,7 +46,7 @@ bool rf_partner_ask(MPI_Request receive) {
     if (!partner)
         return true;
     int done = 0;
-    rf_reals.Test(&partner->send, &done, MPI_STATUS_IGNORE);
+    rf_library.Test(&partner->send, &done, MPI_STATUS_IGNORE);
     if (done)
         drop(partner);
     return done;
@@ -56,7 +56,7 @@ void rf_partner_wait(MPI_Request receive) {
     struct rf_partner *partner = find(receive);
     if (!partner)
         return;
-    rf_reals.Wait(&partner->send, MPI_STATUS_IGNORE);
+    rf_library.Wait(&partner->send, MPI_STATUS_IGNORE);
     drop(partner);
 }
 

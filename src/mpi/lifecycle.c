@@ -6,12 +6,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "mpi/adapter.h"
+#include "mpi/kept.h"
 
 static pid_t owner;
 
 static void stop_job(int code) {
-    rf_reals.Abort(MPI_COMM_WORLD, code);
+    rf_library.Abort(MPI_COMM_WORLD, code);
 }
 
 static void complain(const char *what, const struct rf_error *error) {
@@ -43,6 +43,7 @@ static void end_at_exit(int status, void *unused) {
             rf_replay_finish(session, &here, RF_END_EXIT, status);
         session->replayer.progress->state = RF_STATE_FINISHED;
     }
+    rf_kept_close();
     session->mode = RF_OFF;
 }
 
@@ -84,8 +85,8 @@ static bool open_recording(struct rf_session *session, const struct rf_node *nod
     return true;
 }
 
-static bool open_replay(struct rf_session *session, const struct rf_node *node,
-                        const struct rf_here *here, const char *trace) {
+static void open_replay(struct rf_session *session, const struct rf_node *node,
+                        const struct rf_here *here, const char *trace, bool alone) {
     struct rf_error error = {0};
     bool opened =
         rf_replay_open(&session->replayer, trace, getenv("REFRAIN_RUN"), node->rank, &error);
@@ -93,17 +94,51 @@ static bool open_replay(struct rf_session *session, const struct rf_node *node,
     session->replayer.progress->size = node->size;
     if (!opened)
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
-    rf_bells_open(getenv("REFRAIN_RUN"), node->rank, node->size);
+    if (!alone)
+        rf_bells_open(getenv("REFRAIN_RUN"), node->rank, node->size);
     const struct rf_node *recorded = rf_reader_node(session->replayer.reader);
     if (!recorded->size)
-        return true; /* it was killed before it could write down anything */
-    if (recorded->size != node->size)
+        return; /* it was killed before it could write down anything */
+    if (alone)
+        rf_mpi.size = session->replayer.progress->size = recorded->size;
+    else if (recorded->size != node->size)
         rf_diverge(session, here, NULL, NULL, "the program runs with %d ranks, recorded were %d",
                    node->size, recorded->size);
     if (strcmp(recorded->adapter, RF_ABI_NAME) != 0)
         rf_diverge(session, here, NULL, NULL,
                    "the trace was recorded with %s, this is " RF_ABI_NAME, recorded->adapter);
-    return true;
+}
+
+/* "7" or "0,3,8-11", as the command line has checked it. */
+static bool is_listed(const char *list, int rank) {
+    for (const char *item = list; item && *item;) {
+        char *end;
+        long first = strtol(item, &end, 10);
+        long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        if (rank >= first && rank <= last)
+            return true;
+        item = *end == ',' ? end + 1 : NULL;
+    }
+    return false;
+}
+
+/* A rank that is to be extracted keeps what it gets from outside, one that runs alone gets that. */
+static void open_contents(struct rf_session *session, const struct rf_here *here, const char *trace,
+                          bool alone) {
+    struct rf_error error = {0};
+    if (alone ? !rf_alone_open(trace, &error)
+              : is_listed(getenv("REFRAIN_KEEP"), rf_mpi.rank) && !rf_keep_open(trace, &error))
+        rf_diverge(session, here, NULL, NULL, "%s", error.text);
+}
+
+/* The library knows nothing of the companions that a rank alone had. */
+static void find_place(bool alone) {
+    rf_library.Comm_rank(MPI_COMM_WORLD, &rf_mpi.rank);
+    rf_library.Comm_size(MPI_COMM_WORLD, &rf_mpi.size);
+    if (!alone)
+        return;
+    const char *rank = getenv("REFRAIN_RANK");
+    rf_mpi.rank = rank ? (int)strtol(rank, NULL, 10) : 0;
 }
 
 static void open_session(const struct rf_here *here) {
@@ -113,10 +148,10 @@ static void open_session(const struct rf_here *here) {
     if (session->mode != RF_OFF || owner || !mode || !trace)
         return;
     bool record = strcmp(mode, "record") == 0;
-    if (!record && strcmp(mode, "replay") != 0)
+    bool alone = strcmp(mode, "alone") == 0;
+    if (!record && !alone && strcmp(mode, "replay") != 0)
         return;
-    rf_reals.Comm_rank(MPI_COMM_WORLD, &rf_mpi.rank);
-    rf_reals.Comm_size(MPI_COMM_WORLD, &rf_mpi.size);
+    find_place(alone);
     MPI_Comm parent = MPI_COMM_NULL;
     rf_reals.Comm_get_parent(&parent);
     if (parent != MPI_COMM_NULL)
@@ -134,7 +169,8 @@ static void open_session(const struct rf_here *here) {
         if (open_recording(session, &node, trace))
             session->mode = RF_RECORDING;
     } else {
-        open_replay(session, &node, here, trace);
+        open_replay(session, &node, here, trace, alone);
+        open_contents(session, here, trace, alone);
     }
 }
 
@@ -181,6 +217,7 @@ RF_WRAPPER(int, Finalize, (void)) {
         rf_pending_finish();
         rf_recorder_close(&session->recorder, RF_END_FINALIZE, 0);
     }
+    rf_kept_close();
     session->mode = RF_OFF;
     int code = rf_reals.Finalize();
     if (replaying)
@@ -199,6 +236,7 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
         session->replayer.progress->state = RF_STATE_FINISHED;
     }
+    rf_kept_close();
     session->mode = RF_OFF;
     int code = rf_reals.Abort(comm, errorcode);
     rf_depth--;

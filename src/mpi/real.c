@@ -9,13 +9,14 @@
 #include "trace/error.h"
 
 struct rf_real rf_reals;
+struct rf_real rf_library;
 int rf_reals_ready;
 
 static const struct {
     const char *name;
     size_t offset;
 } table[] = {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row)                      \
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                     \
     RF_IN_##library({"PMPI_" #name, offsetof(struct rf_real, name)}, )
 #include "mpi/functions.def"
 #undef RF_FUNCTION
@@ -38,6 +39,9 @@ static void find_handles(void *library) {
     rf_handles.request_null = find_object(library, "ompi_request_null");
     rf_handles.info_null = find_object(library, "ompi_mpi_info_null");
     rf_handles.byte = find_object(library, "ompi_mpi_byte");
+    rf_handles.group_empty = find_object(library, "ompi_mpi_group_empty");
+    rf_handles.message_null = find_object(library, "ompi_message_null");
+    rf_handles.message_no_proc = find_object(library, "ompi_message_no_proc");
     rf_handles.errhandler_null = find_object(library, "ompi_mpi_errhandler_null");
     rf_handles.errors_are_fatal = find_object(library, "ompi_mpi_errors_are_fatal");
     rf_handles.errors_return = find_object(library, "ompi_mpi_errors_return");
@@ -64,8 +68,8 @@ static void *find_library(void) {
 static void refuse_other_library(void) {
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
-    if (rf_reals.Get_library_version &&
-        rf_reals.Get_library_version(version, &length) == MPI_SUCCESS &&
+    if (rf_library.Get_library_version &&
+        rf_library.Get_library_version(version, &length) == MPI_SUCCESS &&
         strstr(version, RF_ABI_VERSION_TEXT))
         return;
     version[strcspn(version, "\n")] = 0;
@@ -80,10 +84,11 @@ void rf_reals_find(void) {
     void *library = dlsym(RTLD_NEXT, "PMPI_Init") ? RTLD_NEXT : find_library();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         void *function = library ? dlsym(library, table[i].name) : NULL;
-        memcpy((char *)&rf_reals + table[i].offset, &function, sizeof function);
+        memcpy((char *)&rf_library + table[i].offset, &function, sizeof function);
     }
     if (library)
         find_handles(library);
+    rf_reals = rf_library;
     rf_reals_ready = 1;
     refuse_other_library();
 }

@@ -5,7 +5,7 @@
 #include "mpi/abi.h"
 
 struct rf_real {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row)                      \
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                     \
     RF_IN_##library(__typeof__(MPI_##name) *name;)
 #include "mpi/functions.def"
 #undef RF_FUNCTION
@@ -13,14 +13,16 @@ struct rf_real {
 
 /* Numbers of the functions, in the order of the table. */
 enum rf_function {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row)                      \
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                     \
     RF_IN_##library(RF_FN_##name, )
 #include "mpi/functions.def"
 #undef RF_FUNCTION
     RF_FUNCTIONS
 };
 
+/* What the wrappers call: the library itself, or a layer above it (kept.h). */
 extern struct rf_real rf_reals RF_OURS;
+extern struct rf_real rf_library RF_OURS;
 extern int rf_reals_ready RF_OURS;
 
 void rf_reals_find(void);
@@ -29,7 +31,7 @@ void rf_reals_find(void);
 static inline const struct rf_real *rf_real(void) {
     if (__builtin_expect(!rf_reals_ready, 0))
         rf_reals_find();
-    return &rf_reals;
+    return &rf_library;
 }
 
 #endif

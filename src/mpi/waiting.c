@@ -44,7 +44,7 @@ void rf_waited(const struct rf_patience *patience) {
 /* Looks for a message that is never sent: harmless, and the library gets on with everything. */
 static void make_progress(void) {
     int flag;
-    rf_reals.Iprobe(0, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+    rf_library.Iprobe(0, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
 }
 
 bool rf_look(MPI_Request request, MPI_Status *status) {

@@ -1,5 +1,5 @@
 /* The wrappers of all functions that need no hand-written one: they follow the table. */
-#include "mpi/adapter.h"
+#include "mpi/kept.h"
 
 /* Deterministic calls enter the signature; in a replay they also show that they may block. */
 RF_STEP void before(const struct rf_here *here, int peer, int tag, int64_t count) {
@@ -27,6 +27,17 @@ static inline void notice_generalized(const char *name) {
 #define RF_WRAP_HANDLED(result, name, parameters, arguments)
 #define RF_WRAP_LOCAL(result, name, parameters, arguments)
 
+/* Only a rank that keeps its contents, or runs alone, has anything to do here. */
+#define RF_WRAP_FACT(result, name, parameters, arguments)                                          \
+    RF_WRAPPER(result, name, parameters) {                                                         \
+        if (__builtin_expect(rf_layer == RF_LAYER_NONE, 1))                                        \
+            return rf_real()->name arguments;                                                      \
+        RF_ENTER(name, arguments);                                                                 \
+        result value = rf_reals.name arguments;                                                    \
+        rf_depth--;                                                                                \
+        return value;                                                                              \
+    }
+
 #define RF_WRAP_SEND(result, name, parameters, arguments)                                          \
     RF_WRAPPER(result, name, parameters) {                                                         \
         RF_ENTER(name, arguments);                                                                 \
@@ -53,6 +64,6 @@ static inline void notice_generalized(const char *name) {
         return value;                                                                              \
     }
 
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row)                      \
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                     \
     RF_IN_##library(RF_WRAP_##class(result, name, parameters, arguments))
 #include "mpi/functions.def"

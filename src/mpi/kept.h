@@ -1,0 +1,123 @@
+/* Extraction: what one rank gets from the library is kept while the job is replayed, and given to
+   it again when it runs alone.
+
+   Both happen below the wrappers: rf_reals, through which they call the library, leads to functions
+   that note what the library returned, or return what was noted. What a call returns is described
+   once and serves both directions: rf_through() writes while it keeps, and reads when alone. */
+#ifndef RF_MPI_KEPT_H
+#define RF_MPI_KEPT_H
+
+#include "mpi/adapter.h"
+
+enum rf_layer { RF_LAYER_NONE, RF_LAYER_KEEPING, RF_LAYER_ALONE };
+extern enum rf_layer rf_layer RF_OURS;
+
+/* What came into the program's memory by one call. */
+struct rf_output {
+    enum rf_shape { RF_NOTHING, RF_PLAIN, RF_SEVERAL, RF_VARIOUS, RF_RECEIVED } shape;
+    bool owns_type;
+    uint8_t count_size, displ_size; /* counts and displacements are int or wider */
+    void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+    int parts; /* of SEVERAL and VARIOUS: one per peer */
+    const void *counts, *displs;
+    const MPI_Datatype *types; /* of VARIOUS */
+};
+
+/* ---- kept.c: the stream ---- */
+
+bool rf_keep_open(const char *trace, struct rf_error *error);
+bool rf_alone_open(const char *trace, struct rf_error *error);
+void rf_kept_close(void);
+
+/* One call: what it is and what it returned. Returns that code; alone, from what was kept. An error
+   that the library returned with is returned again. */
+int rf_kept_call(enum rf_function function, int code);
+/* The end of a call: alone, the error handler hears of an error. Returns the code. */
+int rf_kept_end(MPI_Comm comm, int code);
+int rf_kept_end_win(MPI_Win win, int code);
+int rf_kept_end_file(MPI_File file, int code);
+/* While keeping, between calls: this freed receive turns out to be complete, the memory of this
+   window has changed. */
+void rf_kept_orphan(int32_t number);
+void rf_kept_change(int32_t number);
+void rf_through(void *data, size_t size);
+void rf_through_status(MPI_Status *status);
+void rf_through_output(const struct rf_output *output, const MPI_Status *status);
+/* Alone: ends the run, since nobody knows what this function returned. */
+_Noreturn void rf_cannot_answer(const char *name);
+/* While keeping: says so, once. */
+void rf_cannot_keep(enum rf_function function, const char *name);
+
+/* ---- kept_objects.c: communicators, groups, requests ---- */
+
+struct rf_comm_facts {
+    int32_t rank, size, remote, inter, neighbours;
+};
+void rf_facts_begin(void);
+const struct rf_comm_facts *rf_facts(MPI_Comm comm);
+void rf_facts_forget(MPI_Comm comm);
+void rf_through_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent);
+void rf_through_group(MPI_Group *group);
+
+struct rf_kept_request {
+    uint64_t key;
+    struct rf_output output;
+    MPI_Comm comm;  /* whose error handler hears of it */
+    MPI_Comm *made; /* the communicator that it makes, or NULL */
+    bool persistent, active;
+};
+struct rf_kept_request *rf_kept_find(MPI_Request request);
+/* A request came from the library; alone, it gets one that is complete already. */
+void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm comm,
+                  MPI_Comm *made, bool persistent);
+/* Whose error handler hears of the request. */
+MPI_Comm rf_kept_comm(MPI_Request request);
+/* The program frees the request. A receive goes on; what it gets is kept when it is seen to be
+   complete, and comes at the same call again. */
+int rf_kept_free(MPI_Request *request);
+void rf_kept_orphans(void);
+void rf_through_orphan(int32_t number);
+void rf_requests_close(void);
+/* The request was completed by a call that the library has made, or that is answered now.
+   `wanted`: the program looks at the status. */
+void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *status, bool wanted);
+/* Alone: a message that was taken out of the queue. */
+void rf_through_message(MPI_Message *message);
+void rf_message_end(MPI_Message *message);
+
+/* An output that is described now and comes later: the program may free its datatype before. */
+void rf_output_hold(struct rf_output *output);
+void rf_output_release(struct rf_output *output);
+
+/* ---- kept_windows.c ---- */
+
+void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win);
+void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win);
+void rf_window_dynamic(MPI_Win *win);
+/* Something was asked of a rank, or RF_ANYBODY; what was asked of it has come. */
+void rf_window_get(MPI_Win win, int target, struct rf_output output);
+void rf_window_done(MPI_Win win, int target);
+/* While keeping: what others have changed since the last call. */
+void rf_kept_changes(void);
+void rf_through_change(int32_t number);
+
+/* ---- kept_files.c ---- */
+
+void rf_file_open(MPI_File *file);
+void rf_file_begin(MPI_File file, struct rf_output output);
+void rf_file_end(MPI_File file);
+
+/* ---- the functions, put into their places ---- */
+
+void rf_layer_table(struct rf_real *reals);
+void rf_layer_by_hand(struct rf_real *reals);
+void rf_layer_windows(struct rf_real *reals);
+void rf_layer_files(struct rf_real *reals);
+
+static inline bool rf_alone(void) {
+    return rf_layer == RF_LAYER_ALONE;
+}
+
+#endif

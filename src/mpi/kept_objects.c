@@ -1,0 +1,374 @@
+/* Extraction: communicators, groups, requests and messages. Alone they are real objects of the
+   library, since Fortran and attributes need that, but each of a single process. */
+#include <stdlib.h>
+
+#include "mpi/kept.h"
+
+_Noreturn static void out_of_memory(void) {
+    rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory");
+}
+
+/* ---- communicators ---- */
+
+static struct rf_handle_map comm_map;
+static struct known_comm {
+    struct rf_comm_facts facts;
+    bool used;
+} * comms;
+static uint32_t comm_room;
+
+static struct rf_comm_facts ask(MPI_Comm comm) {
+    struct rf_comm_facts facts = {0};
+    int topology = MPI_UNDEFINED, other;
+    rf_library.Comm_rank(comm, &facts.rank);
+    rf_library.Comm_size(comm, &facts.size);
+    rf_library.Comm_test_inter(comm, &facts.inter);
+    if (facts.inter) {
+        rf_library.Comm_remote_size(comm, &facts.remote);
+        return facts;
+    }
+    rf_library.Topo_test(comm, &topology);
+    if (topology == MPI_CART) {
+        rf_library.Cartdim_get(comm, &facts.neighbours);
+        facts.neighbours *= 2;
+    } else if (topology == MPI_GRAPH) {
+        rf_library.Graph_neighbors_count(comm, facts.rank, &facts.neighbours);
+    } else if (topology == MPI_DIST_GRAPH) {
+        int outwards;
+        rf_library.Dist_graph_neighbors_count(comm, &facts.neighbours, &outwards, &other);
+    }
+    return facts;
+}
+
+static void learn(MPI_Comm comm, const struct rf_comm_facts *facts) {
+    rf_facts_forget(comm);
+    uint32_t place = 0;
+    while (place < comm_room && comms[place].used)
+        place++;
+    if (place == comm_room) {
+        uint32_t size = comm_room ? comm_room * 2 : 16;
+        struct known_comm *grown = realloc(comms, size * sizeof *comms);
+        if (!grown)
+            out_of_memory();
+        memset(grown + comm_room, 0, (size - comm_room) * sizeof *grown);
+        comms = grown;
+        comm_room = size;
+    }
+    comms[place] = (struct known_comm){*facts, true};
+    if (!rf_handle_add(&comm_map, rf_comm_key(comm), place))
+        out_of_memory();
+}
+
+void rf_facts_begin(void) {
+    struct rf_comm_facts world = {0}, self = {.rank = 0, .size = 1};
+    if (!rf_alone())
+        world = ask(MPI_COMM_WORLD);
+    rf_through(&world, sizeof world);
+    learn(MPI_COMM_WORLD, &world);
+    learn(MPI_COMM_SELF, &self);
+}
+
+const struct rf_comm_facts *rf_facts(MPI_Comm comm) {
+    static struct rf_comm_facts unknown;
+    uint32_t place = rf_handle_find(&comm_map, rf_comm_key(comm));
+    if (place != RF_NOWHERE)
+        return &comms[place].facts;
+    /* Made by a function that is not kept; alone it does not get here. */
+    unknown = rf_alone() ? (struct rf_comm_facts){0} : ask(comm);
+    return &unknown;
+}
+
+void rf_facts_forget(MPI_Comm comm) {
+    uint32_t place = rf_handle_find(&comm_map, rf_comm_key(comm));
+    if (place == RF_NOWHERE)
+        return;
+    comms[place].used = false;
+    rf_handle_remove(&comm_map, rf_comm_key(comm));
+}
+
+/* A new communicator takes over the error handler of the one it comes from. */
+static void make_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
+    MPI_Errhandler handler;
+    rf_library.Comm_dup(like, comm);
+    if (like == parent)
+        return;
+    rf_library.Comm_get_errhandler(parent, &handler);
+    rf_library.Comm_set_errhandler(*comm, handler);
+    rf_library.Errhandler_free(&handler);
+}
+
+void rf_through_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
+    int32_t none = !rf_alone() && *comm == MPI_COMM_NULL;
+    struct rf_comm_facts facts = {0};
+    rf_through(&none, sizeof none);
+    if (none) {
+        *comm = MPI_COMM_NULL;
+        return;
+    }
+    if (!rf_alone())
+        facts = ask(*comm);
+    rf_through(&facts, sizeof facts);
+    if (rf_alone())
+        make_comm(comm, like, parent);
+    learn(*comm, &facts);
+}
+
+/* ---- groups ---- */
+
+void rf_through_group(MPI_Group *group) {
+    int32_t empty = !rf_alone() && *group == MPI_GROUP_EMPTY;
+    rf_through(&empty, sizeof empty);
+    if (!rf_alone())
+        return;
+    *group = MPI_GROUP_EMPTY;
+    if (!empty) {
+        MPI_Group self;
+        rf_library.Comm_group(MPI_COMM_SELF, &self);
+        rf_library.Group_incl(self, 1, (const int[]){0}, group);
+        rf_library.Group_free(&self);
+    }
+}
+
+/* ---- requests ---- */
+
+static struct rf_handle_map request_map;
+static struct rf_kept_request *requests;
+static uint32_t request_room, request_free; /* the free ones are chained through `key` */
+
+static int query(void *unused, MPI_Status *status) {
+    (void)unused;
+    rf_library.Status_set_elements(status, MPI_BYTE, 0);
+    rf_library.Status_set_cancelled(status, 0);
+    status->MPI_SOURCE = MPI_UNDEFINED;
+    status->MPI_TAG = MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+static int release(void *unused) {
+    (void)unused;
+    return MPI_SUCCESS;
+}
+
+static int cancel(void *unused, int complete) {
+    (void)unused;
+    (void)complete;
+    return MPI_SUCCESS;
+}
+
+static void make_request(MPI_Request *request, bool persistent) {
+    if (persistent) {
+        rf_library.Send_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
+    } else {
+        rf_library.Grequest_start(query, release, cancel, NULL, request);
+        rf_library.Grequest_complete(*request);
+    }
+}
+
+void rf_output_hold(struct rf_output *output) {
+    int integers, addresses, types, combiner;
+    if (output->shape != RF_PLAIN && output->shape != RF_RECEIVED && output->shape != RF_SEVERAL)
+        return;
+    rf_library.Type_get_envelope(output->type, &integers, &addresses, &types, &combiner);
+    if (combiner != MPI_COMBINER_NAMED) {
+        rf_library.Type_dup(output->type, &output->type);
+        output->owns_type = true;
+    }
+}
+
+static void remember(MPI_Request request, const struct rf_kept_request *what) {
+    uint64_t key = rf_request_key(request);
+    if (request_free == request_room) {
+        uint32_t size = request_room ? request_room * 2 : 64;
+        struct rf_kept_request *grown = realloc(requests, size * sizeof *requests);
+        if (!grown)
+            out_of_memory();
+        for (uint32_t i = request_room; i < size; i++)
+            grown[i].key = i + 1;
+        requests = grown;
+        request_room = size;
+    }
+    uint32_t place = request_free;
+    request_free = (uint32_t)requests[place].key;
+    requests[place] = *what;
+    requests[place].key = key;
+    rf_output_hold(&requests[place].output);
+    if (!rf_handle_add(&request_map, key, place))
+        out_of_memory();
+}
+
+struct rf_kept_request *rf_kept_find(MPI_Request request) {
+    uint32_t place = rf_handle_find(&request_map, rf_request_key(request));
+    return place == RF_NOWHERE ? NULL : &requests[place];
+}
+
+void rf_output_release(struct rf_output *output) {
+    if (output->owns_type)
+        rf_library.Type_free(&output->type);
+    output->owns_type = false;
+}
+
+static void forget(struct rf_kept_request *kept) {
+    rf_output_release(&kept->output);
+    rf_handle_remove(&request_map, kept->key);
+    kept->key = request_free;
+    request_free = (uint32_t)(kept - requests);
+}
+
+/* The libraries have one handle for all requests that are complete at once, so these are finished
+   here: two of them could not be told apart. */
+static bool complete_at_once(MPI_Request request, const struct rf_output *output) {
+    int complete = 0;
+    if (output->shape == RF_NOTHING || output->shape == RF_RECEIVED)
+        return false;
+    if (!rf_alone())
+        rf_library.Request_get_status(request, &complete, MPI_STATUS_IGNORE);
+    rf_through(&complete, sizeof complete);
+    return complete;
+}
+
+void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm comm,
+                  MPI_Comm *made, bool persistent) {
+    if (rf_alone())
+        make_request(request, persistent);
+    if (!persistent && output->shape == RF_NOTHING && !made)
+        return;
+    if (!persistent && complete_at_once(*request, output)) {
+        rf_through_output(output, NULL);
+        return;
+    }
+    struct rf_kept_request *stale = rf_kept_find(*request);
+    if (stale)
+        forget(stale);
+    remember(*request, &(struct rf_kept_request){.output = *output,
+                                                 .comm = comm,
+                                                 .made = made,
+                                                 .persistent = persistent,
+                                                 .active = !persistent});
+}
+
+/* Alone: what the library does to the handle of a complete request. */
+static void retire(MPI_Request before, MPI_Request *request, bool persistent) {
+    if (rf_alone() && !persistent && before != MPI_REQUEST_NULL)
+        rf_library.Wait(request, MPI_STATUS_IGNORE);
+}
+
+void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *status, bool wanted) {
+    struct rf_kept_request *kept = rf_kept_find(before);
+    bool active = kept && kept->active;
+    bool persistent = kept && kept->persistent;
+    if (wanted || (active && kept->output.shape == RF_RECEIVED))
+        rf_through_status(status);
+    if (active) {
+        rf_through_output(&kept->output, status);
+        if (kept->made)
+            rf_through_comm(kept->made, kept->comm, kept->comm);
+        if (persistent)
+            kept->active = false;
+        else
+            forget(kept);
+    }
+    retire(before, request, persistent);
+}
+
+MPI_Comm rf_kept_comm(MPI_Request request) {
+    const struct rf_kept_request *kept = rf_kept_find(request);
+    return kept ? kept->comm : RF_NO_COMM;
+}
+
+/* ---- freed receives ---- */
+
+static struct orphan {
+    MPI_Request request;
+    struct rf_output output;
+} * orphans;
+static int32_t orphan_count, orphan_room;
+
+static bool adopt(MPI_Request request, struct rf_kept_request *kept) {
+    if (!kept->active || kept->output.shape != RF_RECEIVED)
+        return false;
+    if (orphan_count == orphan_room) {
+        int32_t size = orphan_room ? orphan_room * 2 : 16;
+        struct orphan *grown = realloc(orphans, (size_t)size * sizeof *orphans);
+        if (!grown)
+            out_of_memory();
+        orphans = grown;
+        orphan_room = size;
+    }
+    orphans[orphan_count++] = (struct orphan){request, kept->output};
+    kept->output.owns_type = false;
+    return true;
+}
+
+/* The library is not told before the receive is complete: else nobody could ask about it. */
+int rf_kept_free(MPI_Request *request) {
+    struct rf_kept_request *kept = rf_kept_find(*request);
+    bool adopted = kept && adopt(*request, kept);
+    if (kept)
+        forget(kept);
+    if (rf_alone() || !adopted)
+        return rf_library.Request_free(request);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+void rf_kept_orphans(void) {
+    for (int32_t i = 0; i < orphan_count;) {
+        int complete = 0;
+        rf_library.Request_get_status(orphans[i].request, &complete, MPI_STATUS_IGNORE);
+        if (complete)
+            rf_kept_orphan(i);
+        else
+            i++;
+    }
+}
+
+void rf_through_orphan(int32_t number) {
+    MPI_Status status = {0};
+    if (number < 0 || number >= orphan_count)
+        rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
+                   "a freed receive was complete here that the program has not posted");
+    struct orphan orphan = orphans[number];
+    orphans[number] = orphans[--orphan_count];
+    if (!rf_alone()) {
+        int complete = 0;
+        rf_library.Request_get_status(orphan.request, &complete, &status);
+        rf_library.Request_free(&orphan.request);
+    }
+    rf_through_status(&status);
+    rf_through_output(&orphan.output, &status);
+    rf_output_release(&orphan.output);
+}
+
+void rf_requests_close(void) {
+    for (int32_t i = 0; i < orphan_count; i++) {
+        if (!rf_alone())
+            rf_library.Request_free(&orphans[i].request);
+        rf_output_release(&orphans[i].output);
+    }
+    orphan_count = 0;
+    for (uint32_t i = 0; request_map.slots && i <= request_map.mask; i++)
+        if (request_map.slots[i].key)
+            rf_output_release(&requests[request_map.slots[i].value].output);
+}
+
+/* ---- messages ---- */
+
+/* A real one: an empty message to itself. */
+void rf_through_message(MPI_Message *message) {
+    int32_t none = !rf_alone() && *message == MPI_MESSAGE_NO_PROC;
+    rf_through(&none, sizeof none);
+    if (!rf_alone())
+        return;
+    *message = MPI_MESSAGE_NO_PROC;
+    if (!none) {
+        MPI_Request request;
+        rf_library.Isend(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, &request);
+        rf_library.Mprobe(0, 0, MPI_COMM_SELF, message, MPI_STATUS_IGNORE);
+        rf_library.Request_free(&request);
+    }
+}
+
+void rf_message_end(MPI_Message *message) {
+    if (rf_alone())
+        rf_library.Mrecv(NULL, 0, MPI_BYTE, message, MPI_STATUS_IGNORE);
+}

@@ -1,0 +1,167 @@
+/* Extraction: one-sided communication. What others put into the memory of a window is found by
+   comparing it with a copy at every call, and comes at the same call again; what the rank gets from
+   others is there when a synchronisation says so. Alone, a window is one of a single process. */
+#include <stdlib.h>
+
+#include "mpi/kept.h"
+
+#define BLOCK 4096u /* compared and kept in pieces of this size */
+
+static struct region {
+    MPI_Win win;
+    char *memory, *copy;
+    size_t size;
+} * regions;
+static int32_t region_count, region_room;
+
+static struct get {
+    MPI_Win win;
+    int target;
+    struct rf_output output;
+} * gets;
+static int32_t get_count, get_room;
+
+static void *grown(void *entries, int32_t count, int32_t *room, size_t size) {
+    if (count < *room)
+        return entries;
+    *room = *room ? *room * 2 : 16;
+    void *more = realloc(entries, (size_t)*room * size);
+    if (!more)
+        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory");
+    return more;
+}
+
+/* ---- the memory of windows ---- */
+
+static void add_region(MPI_Win win, void *memory, size_t size) {
+    regions = grown(regions, region_count, &region_room, sizeof *regions);
+    char *copy = rf_alone() ? NULL : malloc(size + 1);
+    if (!rf_alone() && !copy)
+        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory: %zu bytes", size);
+    if (copy && size)
+        memcpy(copy, memory, size);
+    regions[region_count++] = (struct region){win, memory, copy, size};
+}
+
+static void remove_region(int32_t place) {
+    free(regions[place].copy);
+    regions[place] = regions[--region_count];
+}
+
+struct change {
+    int32_t region;
+    uint32_t size;
+    uint64_t offset;
+};
+
+void rf_through_change(int32_t number) {
+    struct change change = {number, 0, 0};
+    rf_through(&change, sizeof change);
+    if (change.region < 0 || change.region >= region_count ||
+        change.offset + change.size > regions[change.region].size)
+        rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
+                   "memory of a window changed here that the program does not have");
+    rf_through(regions[change.region].memory + change.offset, change.size);
+}
+
+/* The piece that changed is copied before it is kept, since others may write to it meanwhile. */
+static void keep_change(int32_t number, uint64_t offset, uint32_t size) {
+    struct region *region = &regions[number];
+    struct change change = {number, size, offset};
+    memcpy(region->copy + offset, region->memory + offset, size);
+    rf_kept_change(number);
+    rf_through(&change, sizeof change);
+    rf_through(region->copy + offset, size);
+}
+
+void rf_kept_changes(void) {
+    for (int32_t i = 0; i < region_count; i++)
+        for (uint64_t offset = 0; offset < regions[i].size; offset += BLOCK) {
+            uint64_t left = regions[i].size - offset;
+            uint32_t size = left < BLOCK ? (uint32_t)left : BLOCK;
+            if (memcmp(regions[i].memory + offset, regions[i].copy + offset, size) != 0)
+                keep_change(i, offset, size);
+        }
+}
+
+/* ---- making and freeing ---- */
+
+void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win) {
+    if (rf_alone())
+        rf_library.Win_create(base, size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, win);
+    add_region(*win, base, (size_t)size);
+}
+
+/* Fresh memory holds what happens to be in it. */
+void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
+    void *base;
+    if (rf_alone())
+        rf_library.Win_allocate(size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, baseptr, win);
+    memcpy(&base, baseptr, sizeof base);
+    rf_through_output(
+        &(struct rf_output){
+            .shape = RF_PLAIN, .buffer = base, .count = (MPI_Count)size, .type = MPI_BYTE},
+        NULL);
+    add_region(*win, base, (size_t)size);
+}
+
+void rf_window_dynamic(MPI_Win *win) {
+    if (rf_alone())
+        rf_library.Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, win);
+}
+
+static int kept_Win_attach(MPI_Win win, void *base, MPI_Aint size) {
+    int code = rf_library.Win_attach(win, base, size);
+    if (code == MPI_SUCCESS)
+        add_region(win, base, (size_t)size);
+    return code;
+}
+
+static int kept_Win_detach(MPI_Win win, const void *base) {
+    for (int32_t i = 0; i < region_count; i++)
+        if (regions[i].win == win && regions[i].memory == (const char *)base) {
+            remove_region(i);
+            break;
+        }
+    return rf_library.Win_detach(win, base);
+}
+
+static int kept_Win_free(MPI_Win *win) {
+    MPI_Win gone = *win;
+    int code = rf_library.Win_free(win);
+    code = rf_kept_call(RF_FN_Win_free, code);
+    rf_window_done(gone, RF_ANYBODY);
+    for (int32_t i = region_count; i-- > 0;)
+        if (regions[i].win == gone)
+            remove_region(i);
+    return code;
+}
+
+/* ---- what the rank gets ---- */
+
+void rf_window_get(MPI_Win win, int target, struct rf_output output) {
+    if (target == MPI_PROC_NULL)
+        return;
+    gets = grown(gets, get_count, &get_room, sizeof *gets);
+    rf_output_hold(&output);
+    gets[get_count++] = (struct get){win, target, output};
+}
+
+void rf_window_done(MPI_Win win, int target) {
+    int32_t left = 0;
+    for (int32_t i = 0; i < get_count; i++) {
+        if (gets[i].win != win || (target != RF_ANYBODY && gets[i].target != target)) {
+            gets[left++] = gets[i];
+            continue;
+        }
+        rf_through_output(&gets[i].output, NULL);
+        rf_output_release(&gets[i].output);
+    }
+    get_count = left;
+}
+
+void rf_layer_windows(struct rf_real *reals) {
+    reals->Win_attach = kept_Win_attach;
+    reals->Win_detach = kept_Win_detach;
+    reals->Win_free = kept_Win_free;
+}

@@ -1,0 +1,102 @@
+/* What a rank got from MPI, kept as one stream of bytes: PATH holds compressed chunks, and
+   PATH.tail is the file behind a shared mapping with the chunk that is being filled. The death of
+   the process at any instruction loses nothing that was put. */
+#ifndef RF_TRACE_CONTENTS_H
+#define RF_TRACE_CONTENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "error.h"
+
+/* ---- the files ---------------------------------------------------------------------------- */
+
+#define RF_CONTENTS_MAGIC "RFCONT\r\n"
+#define RF_CONTENTS_TAIL_MAGIC "RFCTAI\r\n"
+#define RF_CONTENTS_VERSION 1u
+#define RF_CONTENTS_CHUNK_MAGIC 0x43434652u /* "RFCC" */
+#ifndef RF_CONTENTS_CHUNK                   /* the fuzzer is built with less */
+#    define RF_CONTENTS_CHUNK (1u << 20)
+#endif
+
+/* Both files begin with it. */
+struct rf_contents_head {
+    char magic[8];
+    uint32_t version;
+    uint32_t chunk_bytes;
+    uint64_t id;    /* the same in both: a tail that an earlier writer left is told by it */
+    uint64_t check; /* XXH3-64 of the bytes before */
+};
+
+enum rf_contents_type {
+    RF_CONTENTS_RAW = 0,
+    RF_CONTENTS_ZSTD = 1,
+    RF_CONTENTS_END = 2, /* no payload, last in the file; its number is the number of chunks */
+};
+
+struct rf_contents_chunk {
+    uint32_t magic;
+    uint32_t type;
+    uint64_t number;      /* from 0 */
+    uint32_t raw, stored; /* lengths of the payload */
+    uint64_t check;       /* XXH3-64 of the bytes before, then the payload as stored */
+};
+
+struct rf_contents_tail {
+    struct rf_contents_head head;
+    uint64_t number;     /* sealed (log.h): the chunk that is in here, all before it are in PATH */
+    uint64_t committed;  /* length of the stream up to the last whole put; see rf_contents_seal() */
+    uint64_t incomplete; /* sealed: 0, or the 32-bit checksum of the reason with bit 32 set */
+    char reason[128];
+    uint8_t data[RF_CONTENTS_CHUNK];
+};
+
+_Static_assert(sizeof(struct rf_contents_head) == 32, "layout of the head");
+_Static_assert(sizeof(struct rf_contents_chunk) == 32, "layout of a chunk");
+_Static_assert(offsetof(struct rf_contents_tail, data) == 184, "layout of the tail");
+
+/* A length of 48 bits, and 16 bits of check of it and of the chunk's bytes up to there; `digest` is
+   their XXH64. */
+uint64_t rf_contents_seal(uint64_t length, uint64_t digest);
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+/* A writer belongs to one process and is used by one thread at a time: a forked child must neither
+   use nor close it. */
+struct rf_contents_writer;
+
+/* Creates PATH and PATH.tail; what had these names is replaced. NULL and an error if that fails. */
+struct rf_contents_writer *rf_contents_create(const char *path, struct rf_error *error);
+/* Small facts, appended as they are. */
+void rf_contents_put(struct rf_contents_writer *writer, const void *data, size_t size);
+/* A block of any size (also 0): the length is kept, and equal blocks are stored once. */
+void rf_contents_put_block(struct rf_contents_writer *writer, const void *data, size_t size);
+/* False if something could not be written (disk full, ...): from then on nothing is kept; why is in
+   error. */
+bool rf_contents_good(const struct rf_contents_writer *writer, struct rf_error *error);
+/* Bytes put so far, repeated blocks in full. */
+uint64_t rf_contents_position(const struct rf_contents_writer *writer);
+/* Compresses what is left and removes the tail. False if something that was put is missing. The
+   tail stays if it is needed: when something is missing, or when its last chunk finds no room in
+   PATH. */
+bool rf_contents_close(struct rf_contents_writer *writer, struct rf_error *error);
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+struct rf_contents_reader;
+
+/* Reads PATH and, if there, PATH.tail. */
+struct rf_contents_reader *rf_contents_open(const char *path, struct rf_error *error);
+/* False at the end of the contents or at damage: see rf_contents_reader_error(). Nothing is taken
+   then, but some of `data` may have been overwritten. */
+bool rf_contents_get(struct rf_contents_reader *reader, void *data, size_t size);
+/* The length of the next block without taking it. No longer than what the files can hold. */
+bool rf_contents_block_size(struct rf_contents_reader *reader, uint64_t *size);
+/* Takes the next block, which must be `size` long. */
+bool rf_contents_get_block(struct rf_contents_reader *reader, void *data, size_t size);
+/* What stopped the reader: an empty text at the proper end. */
+const struct rf_error *rf_contents_reader_error(const struct rf_contents_reader *reader);
+void rf_contents_reader_close(struct rf_contents_reader *reader);
+
+#endif
