@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "contents.h"
+#include "extracted.h"
 #include "messages.h"
 #include "ranks.h"
 #include "text.h"
@@ -19,7 +19,7 @@ static void announce(const struct rf_rerun *rerun, const struct rf_options *opti
     for (size_t i = 0; i < chosen->count; i++) {
         char size[RF_SIZE_TEXT];
         int rank = chosen->ranks[i];
-        uint64_t bytes = rf_contents_bytes(rerun->directory, rank);
+        uint64_t bytes = rf_extracted_bytes(rerun->directory, rank);
         json_array_append_new(list,
                               json_pack("{s:i,s:I}", "rank", rank, "bytes", (json_int_t)bytes));
         if (!options->json)
@@ -29,7 +29,7 @@ static void announce(const struct rf_rerun *rerun, const struct rf_options *opti
         rf_say_json(
             json_pack("{s:s,s:O,s:i}", "extracted", rerun->shown, "ranks", list, "status", status));
     else
-        rf_say_hint("refrain replay --rank %d%s", chosen->ranks[0], rerun->named);
+        rf_say_hint("refrain debug --rank %d%s", chosen->ranks[0], rerun->named);
     json_decref(list);
 }
 
@@ -50,14 +50,14 @@ static void warn(const struct rf_rerun *rerun, const struct chosen *chosen) {
 static int accept(const struct rf_rerun *rerun, const struct rf_options *options,
                   const struct chosen *chosen, int status) {
     for (size_t i = 0; i < chosen->count; i++)
-        if (!rf_contents_accept(rerun->directory, chosen->ranks[i])) {
+        if (!rf_extracted_accept(rerun->directory, chosen->ranks[i])) {
             struct rf_error error = {0};
             rf_fail(&error, RF_EXIT_ENVIRONMENT,
                     "nothing extracted: rank %d left no contents in %s: is there room to write?",
                     chosen->ranks[i], rerun->shown);
             rf_hint(&error, "refrain doctor");
             for (; i < chosen->count; i++)
-                rf_contents_reject(rerun->directory, chosen->ranks[i]);
+                rf_extracted_reject(rerun->directory, chosen->ranks[i]);
             return rf_report_error(&error);
         }
     warn(rerun, chosen);
@@ -67,12 +67,11 @@ static int accept(const struct rf_rerun *rerun, const struct rf_options *options
 }
 
 int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked) {
-    struct chosen chosen = {0};
+    struct chosen chosen = {.ranks = rf_allocate((size_t)rerun->summary.size, sizeof(int))};
     for (int rank = 0; rank < rerun->summary.size; rank++)
         if (marked[rank]) {
-            chosen.ranks = rf_grow(chosen.ranks, chosen.count, sizeof *chosen.ranks);
             chosen.ranks[chosen.count++] = rank;
-            rf_contents_set_aside(rerun->directory, rank);
+            rf_extracted_set_aside(rerun->directory, rank);
         }
     /* What a good replay has to say is said here. */
     struct rf_options silent = *options;
@@ -84,7 +83,7 @@ int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const b
         code = accept(rerun, options, &chosen, code);
     } else {
         for (size_t i = 0; i < chosen.count; i++)
-            rf_contents_reject(rerun->directory, chosen.ranks[i]);
+            rf_extracted_reject(rerun->directory, chosen.ranks[i]);
         if (verdict == RF_VERDICT_STOPPED)
             rf_say("nothing extracted: the replay was stopped");
     }

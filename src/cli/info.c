@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "detect.h"
+#include "extracted.h"
 #include "location.h"
 #include "manifest.h"
 #include "messages.h"
 #include "options.h"
 #include "pager.h"
+#include "ranks.h"
 #include "summary.h"
 #include "text.h"
 
@@ -71,6 +73,17 @@ static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols
     return object;
 }
 
+static json_t *extracted_list(const char *path, const struct rf_summary *summary) {
+    json_t *list = json_array();
+    for (int rank = 0; rank < summary->size; rank++) {
+        uint64_t bytes = rf_extracted_bytes(path, rank);
+        if (bytes)
+            json_array_append_new(list,
+                                  json_pack("{s:i,s:I}", "rank", rank, "bytes", (json_int_t)bytes));
+    }
+    return list;
+}
+
 static void print_json(const char *path, json_t *manifest, const struct rf_summary *summary,
                        struct rf_symbols *symbols) {
     json_t *object = json_deep_copy(manifest);
@@ -94,6 +107,7 @@ static void print_json(const char *path, json_t *manifest, const struct rf_summa
     json_object_set_new(object, "events_by_kind", kinds);
     json_object_set_new(object, "bytes_per_event", json_real(bytes_per_event(summary)));
     json_object_set_new(object, "not_recorded", unsupported);
+    json_object_set_new(object, "extracted", extracted_list(path, summary));
     json_object_set_new(object, "nodes", ranks);
     json_dumpf(object, stdout, JSON_INDENT(2));
     putchar('\n');
@@ -127,6 +141,25 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
     free(words);
 }
 
+static void print_extracted(const char *path, const struct rf_summary *summary) {
+    int *ranks = rf_allocate((size_t)summary->size, sizeof *ranks);
+    size_t count = 0;
+    uint64_t bytes = 0;
+    for (int rank = 0; rank < summary->size; rank++) {
+        uint64_t more = rf_extracted_bytes(path, rank);
+        if (more)
+            ranks[count++] = rank;
+        bytes += more;
+    }
+    if (count) {
+        char size[RF_SIZE_TEXT];
+        char *text = rf_ranks_text(ranks, count);
+        printf("extracted  rank%s %s: %s\n", rf_plural(count), text, rf_size_text(bytes, size));
+        free(text);
+    }
+    free(ranks);
+}
+
 static void print_text(const char *path, const json_t *manifest, const struct rf_summary *summary,
                        struct rf_symbols *symbols, bool verbose) {
     char size[RF_SIZE_TEXT];
@@ -134,6 +167,7 @@ static void print_text(const char *path, const json_t *manifest, const struct rf
     print_run(manifest, summary);
     printf("size       %s, %.2f bytes per event\n", rf_size_text(rf_directory_bytes(path), size),
            bytes_per_event(summary));
+    print_extracted(path, summary);
     printf("events     %" PRIu64 "\n", summary->events);
     for (int kind = 1; kind < RF_KINDS; kind++)
         if (summary->kinds[kind] && rf_is_decision((enum rf_kind)kind))

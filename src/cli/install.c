@@ -62,6 +62,10 @@ char *rf_find_manual(const char *page) {
     return path;
 }
 
+char *rf_find_gdb_script(void) {
+    return find("share", RF_RELATIVE_DATA, "refrain-gdb.py");
+}
+
 char *rf_find_bench(void) {
     /* build/bench/source points into the source tree; see CMakeLists.txt. */
     return find("bench/source", NULL, ".");

@@ -5,6 +5,8 @@
 /* Each returns a new string, or NULL when the file is not there. */
 char *rf_find_adapter(const char *mpi);
 char *rf_find_manual(const char *page);
+/* The commands that `debug` brings to gdb. */
+char *rf_find_gdb_script(void);
 /* The scripts that measure the published tables, and the programs they run. Both belong to the
    source and build trees: an installed Refrain has none. */
 char *rf_find_bench(void);

@@ -118,8 +118,7 @@ void rf_free_words(char **words) {
     free(words);
 }
 
-/* In the child: everything up to exec. Returns only when something failed. */
-static void become(const struct rf_launch *launch, char **words) {
+void rf_launch_become(const struct rf_launch *launch, char **words) {
     if (launch->directory && chdir(launch->directory) != 0)
         return;
     if (launch->environment)
@@ -147,7 +146,7 @@ pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error) {
     fflush(NULL);
     pid_t child = pipe2(report, O_CLOEXEC) == 0 ? fork() : -1;
     if (child == 0) {
-        become(launch, words);
+        rf_launch_become(launch, words);
         int cause = errno;
         ssize_t sent = write(report[1], &cause, sizeof cause);
         _exit(sent == sizeof cause ? 127 : 126);

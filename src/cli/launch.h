@@ -29,6 +29,9 @@ struct rf_launch {
 /* Starts the command; its three streams are ours. Returns its process id, or -1. */
 pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error);
 
+/* Becomes the command, in place of this process; returns only when that failed (see errno). */
+void rf_launch_become(const struct rf_launch *launch, char **words);
+
 /* The words really executed: the launcher's own options carry the variables to the ranks, so that
    nothing is loaded into the launcher. Exposed for `doctor`. Free words and array. */
 char **rf_launch_words(const struct rf_launch *launch);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "debug.h"
 #include "doctor.h"
 #include "generate.h"
 #include "help.h"
@@ -47,6 +48,8 @@ int main(int argc, char **argv) {
         return rf_generate(argv + 2);
     if (strcmp(word, "--probe") == 0)
         return rf_doctor_probe(argv + 2);
+    if (strcmp(word, "--become") == 0)
+        return rf_debug_become(argv + 2);
 
     const struct rf_verb *verb = rf_find_verb(word);
     if (!verb)

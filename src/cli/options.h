@@ -9,9 +9,9 @@
 #include "trace/error.h"
 
 struct rf_options {
-    const char *output, *scheme, *mpi, *ranks;
+    const char *output, *scheme, *mpi, *ranks, *at, *batch;
     double stall_timeout;
-    uint64_t limit; /* UINT64_MAX: none */
+    uint64_t limit, event; /* UINT64_MAX: none */
     bool json, quiet, verbose, all, short_help, manual;
     const char *trace; /* NULL: the latest one */
     const char *name;

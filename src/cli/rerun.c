@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "contents.h"
 #include "detect.h"
 #include "environment.h"
+#include "extracted.h"
 #include "install.h"
 #include "location.h"
 #include "manifest.h"
@@ -69,21 +69,24 @@ bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *option
     return rf_hint(error, "refrain check%s", rerun->named);
 }
 
+char *rf_rerun_adapter(const struct rf_rerun *rerun, struct rf_error *error) {
+    const char *mpi = rf_manifest_mpi(rerun->manifest);
+    char *adapter = rf_find_adapter(mpi);
+    if (!adapter) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT,
+                "librefrain-%s.so: not found: this Refrain was built without %s", mpi,
+                rf_mpi_title(mpi));
+        rf_hint(error, "refrain doctor");
+    }
+    return adapter;
+}
+
 /* Starts it, watches it to its end and judges it. */
 static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf_options *options,
                enum rf_verdict *verdict) {
     struct rf_error error = {0};
-    const char *mpi = rf_manifest_mpi(rerun->manifest);
-    char *adapter = rf_find_adapter(mpi);
-    char *directory = NULL;
-    if (!adapter) {
-        rf_fail(&error, RF_EXIT_ENVIRONMENT,
-                "librefrain-%s.so: not found: this Refrain was built without %s", mpi,
-                rf_mpi_title(mpi));
-        rf_hint(&error, "refrain doctor");
-    } else {
-        directory = rf_run_directory(&error);
-    }
+    char *adapter = rf_rerun_adapter(rerun, &error);
+    char *directory = adapter ? rf_run_directory(&error) : NULL;
     pid_t child = -1;
     if (directory) {
         launch->adapter = adapter;
@@ -174,7 +177,7 @@ int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int
     struct rf_error error = {0};
     struct rf_start start;
     *verdict = RF_VERDICT_NOTHING;
-    if (!rf_contents_bytes(rerun->directory, rank)) {
+    if (!rf_extracted_bytes(rerun->directory, rank)) {
         rf_fail(&error, RF_EXIT_TRACE, "%s: rank %d was not extracted: its contents are missing",
                 rerun->shown, rank);
         rf_hint(&error, "refrain extract --rank %d%s", rank, rerun->named);

@@ -32,6 +32,8 @@ bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *option
    contents, or NULL. Returns the exit code. */
 int rf_rerun_job(struct rf_rerun *rerun, const struct rf_options *options, const char *keep,
                  enum rf_verdict *verdict);
+/* The adapter of the recorded MPI. */
+char *rf_rerun_adapter(const struct rf_rerun *rerun, struct rf_error *error);
 /* Runs one extracted rank alone. */
 int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int rank,
                    enum rf_verdict *verdict);

@@ -146,6 +146,12 @@ static void wait_a_little(int child_handle) {
         nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
 }
 
+static void forget(struct watch *watch) {
+    for (size_t i = 0; i < watch->count; i++)
+        munmap((void *)watch->list[i].shared, sizeof(struct rf_progress));
+    free(watch->list);
+}
+
 void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     int child_handle = (int)syscall(SYS_pidfd_open, child, 0); /* kernels before 5.3 have none */
     struct watch watch = {.first_diverged = -1};
@@ -186,9 +192,15 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     }
     if (child_handle >= 0)
         close(child_handle);
-    for (size_t i = 0; i < watch.count; i++)
-        munmap((void *)watch.list[i].shared, sizeof(struct rf_progress));
-    free(watch.list);
+    forget(&watch);
+}
+
+void rf_supervision_look(struct rf_supervision *supervision) {
+    struct watch watch = {.first_diverged = -1};
+    discover(&watch, supervision->run);
+    supervision->outcome = any_diverged(&watch) ? RF_OUTCOME_DIVERGED : RF_OUTCOME_ENDED;
+    keep(supervision, &watch);
+    forget(&watch);
 }
 
 void rf_supervision_free(struct rf_supervision *supervision) {

@@ -25,6 +25,8 @@ struct rf_supervision {
 };
 
 void rf_supervise(struct rf_supervision *supervision, pid_t child);
+/* What the ranks of a run have shown last, when somebody else watched them; the status is left. */
+void rf_supervision_look(struct rf_supervision *supervision);
 void rf_supervision_free(struct rf_supervision *supervision);
 
 #endif

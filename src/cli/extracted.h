@@ -1,19 +1,19 @@
 /* What `extract` keeps of a rank: the contents of all that it got from MPI (rank-R.contents, with a
    tail that is not compressed yet), and how its process was started (rank-R.start). */
-#ifndef RF_CLI_CONTENTS_H
-#define RF_CLI_CONTENTS_H
+#ifndef RF_CLI_EXTRACTED_H
+#define RF_CLI_EXTRACTED_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* Bytes of a rank's contents; 0 when it was not extracted. */
-uint64_t rf_contents_bytes(const char *directory, int rank);
+uint64_t rf_extracted_bytes(const char *directory, int rank);
 
 /* Before an extraction: what is there stays until something better is. */
-void rf_contents_set_aside(const char *directory, int rank);
+void rf_extracted_set_aside(const char *directory, int rank);
 /* After a good one: the new contents take the old ones' place. False when the rank left none. */
-bool rf_contents_accept(const char *directory, int rank);
+bool rf_extracted_accept(const char *directory, int rank);
 /* After a bad one: all is as it was before. */
-void rf_contents_reject(const char *directory, int rank);
+void rf_extracted_reject(const char *directory, int rank);
 
 #endif

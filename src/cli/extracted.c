@@ -1,4 +1,4 @@
-#include "contents.h"
+#include "extracted.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void take_away(const char *directory, int rank, const char *ending) {
     free(path);
 }
 
-uint64_t rf_contents_bytes(const char *directory, int rank) {
+uint64_t rf_extracted_bytes(const char *directory, int rank) {
     uint64_t contents, tail, start;
     size_of(directory, rank, "contents.tail", &tail);
     return size_of(directory, rank, "contents", &contents) &&
@@ -49,7 +49,7 @@ static void take_new_away(const char *directory, int rank) {
     take_away(directory, rank, "contents.new.tail");
 }
 
-void rf_contents_set_aside(const char *directory, int rank) {
+void rf_extracted_set_aside(const char *directory, int rank) {
     /* A command that was killed may have left some. */
     uint64_t bytes;
     take_new_away(directory, rank);
@@ -57,11 +57,11 @@ void rf_contents_set_aside(const char *directory, int rank) {
         move(directory, rank, "start", "start.old");
 }
 
-bool rf_contents_accept(const char *directory, int rank) {
+bool rf_extracted_accept(const char *directory, int rank) {
     uint64_t bytes;
     if (!size_of(directory, rank, "contents.new", &bytes) ||
         !size_of(directory, rank, "start", &bytes)) {
-        rf_contents_reject(directory, rank);
+        rf_extracted_reject(directory, rank);
         return false;
     }
     take_away(directory, rank, "contents.tail");
@@ -71,7 +71,7 @@ bool rf_contents_accept(const char *directory, int rank) {
     return true;
 }
 
-void rf_contents_reject(const char *directory, int rank) {
+void rf_extracted_reject(const char *directory, int rank) {
     take_new_away(directory, rank);
     /* The start of a rank without contents is of no use. */
     if (!move(directory, rank, "start.old", "start"))
