@@ -46,7 +46,7 @@ static const char *others_preloaded(const char *value) {
 }
 
 static char **environment_of(const json_t *variables) {
-    char **list = rf_allocate(json_object_size(variables) + 2, sizeof *list);
+    char **list = rf_allocate(json_object_size(variables) + 3, sizeof *list);
     size_t count = 0;
     const char *name;
     const json_t *value;
@@ -63,7 +63,9 @@ static char **environment_of(const json_t *variables) {
             list[count++] = variable;
     }
     /* Else Open MPI starts a daemon for the one process. */
-    list[count] = rf_copy("OMPI_MCA_ess_singleton_isolated=1");
+    list[count++] = rf_copy("OMPI_MCA_ess_singleton_isolated=1");
+    /* The others do not make windows for a single process. */
+    list[count] = rf_copy("OMPI_MCA_osc=pt2pt,sm");
     return list;
 }
 

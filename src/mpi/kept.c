@@ -49,11 +49,24 @@ static struct preface preface(void) {
 static void put_text(FILE *file, const char *text) {
     fputc('"', file);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c < 0x20 || *c == '"' || *c == '\\' || *c >= 0x7f)
-            fprintf(file, "\\u%04x", *c); /* bytes, not characters: read back as such */
+        if (*c < 0x20 || *c == '"' || *c == '\\')
+            fprintf(file, "\\u%04x", *c);
         else
             fputc(*c, file);
     fputc('"', file);
+}
+
+/* JSON can hold nothing but UTF-8. */
+static bool is_text(const char *text) {
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int more = *c < 0x80 ? 0 : *c >> 5 == 6 ? 1 : *c >> 4 == 14 ? 2 : *c >> 3 == 30 ? 3 : -1;
+        if (more < 0)
+            return false;
+        for (c++; more; more--, c++)
+            if (*c >> 6 != 2)
+                return false;
+    }
+    return true;
 }
 
 /* How this process was started: alone, nobody else knows. */
@@ -82,7 +95,7 @@ static bool write_start(const char *trace, struct rf_error *error) {
         bool first = true;
         for (char **variable = environ; *variable; variable++) {
             const char *equals = strchr(*variable, '=');
-            if (!equals || equals - *variable >= (ptrdiff_t)sizeof text)
+            if (!equals || !is_text(*variable) || equals - *variable >= (ptrdiff_t)sizeof text)
                 continue;
             snprintf(text, (size_t)(equals - *variable) + 1, "%s", *variable);
             fputs(first ? "" : ", ", file);

@@ -288,7 +288,7 @@ static bool next_chunk(struct rf_contents_writer *writer) {
     /* From here on readers take the chunk from the file, and its bytes here may be overwritten. */
     writer->number++;
     __atomic_store_n(&writer->tail->number, rf_seal(writer->number), __ATOMIC_RELEASE);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* and not before */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* and not before: what a killed process leaves */
     XXH64_reset(&writer->digest, 0);
     return true;
 }
