@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "trace/checksum.h"
 #include "trace/contents.h"
 
+#define RF_FILL 0xa5u     /* what --fill puts into fresh memory: see launch.c */
 #define PIECE (16u << 20) /* scattered data passes in pieces of about this size */
 #define SEVERAL_THREADS 0xffffu
 /* What comes between calls: */
@@ -124,6 +126,76 @@ static void install(enum rf_layer layer) {
     rf_layer_files(&rf_reals);
 }
 
+/* ---- checksums ---- */
+
+static struct {
+    enum rf_checksum kind;
+    struct rf_contents_writer *writer;
+    struct rf_contents_reader *reader;
+    uint64_t count;
+    const MPI_Status *message; /* the message that is being checked, if it is one */
+    bool filled;               /* fresh memory was filled, so it can be told */
+} checks;
+
+bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_error *error) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/rank-%d.checks", trace, rf_mpi.rank);
+    checks.kind = rf_checksum_named(kind);
+    checks.filled = getenv("MALLOC_PERTURB_") != NULL;
+    if (checks.kind == RF_CHECKSUM_NONE)
+        return true;
+    if (record)
+        checks.writer = rf_contents_create(path, error);
+    else
+        checks.reader = rf_contents_open(path, error);
+    if (!checks.writer && !checks.reader)
+        return false;
+    install(RF_LAYER_CHECKING);
+    return true;
+}
+
+static bool holds_fill(const unsigned char *data, size_t size) {
+    int run = 0;
+    for (size_t i = 0; i < size && run < 3; i++)
+        run = data[i] == RF_FILL ? run + 1 : 0;
+    return run == 3;
+}
+
+static _Noreturn void differs(const void *data, size_t size) {
+    struct rf_progress *progress = rf_the_session.replayer.progress;
+    const char *reason =
+        !checks.filled ? "bytes that were never written, as padding, differ from run to run: "
+                         "record with --fill to rule that out"
+        : holds_fill(data, size)
+            ? "it holds bytes that were never written: they may be all that differs"
+            : "something that is not recorded decides what is sent";
+    snprintf(progress->reason, sizeof progress->reason, "%s", reason);
+    if (checks.message)
+        rf_diverge(
+            &rf_the_session, &rf_current, NULL, NULL,
+            "the message from rank %d with tag %d, %zu bytes, has other contents than in the "
+            "recording",
+            checks.message->MPI_SOURCE, checks.message->MPI_TAG, size);
+    rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
+               "the %zu bytes that this call brings are others than in the recording", size);
+}
+
+/* A recording that was cut off has no more checksums from there on. */
+static void check(const void *data, size_t size) {
+    uint32_t recorded, sum = rf_checksum(checks.kind, data, size);
+    checks.count++;
+    if (checks.writer) {
+        rf_contents_put(checks.writer, &sum, sizeof sum);
+    } else if (!rf_contents_get(checks.reader, &recorded, sizeof recorded)) {
+        const struct rf_error *error = rf_contents_reader_error(checks.reader);
+        if (error->text[0])
+            rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "%s", error->text);
+        checks.kind = RF_CHECKSUM_NONE;
+    } else if (recorded != sum) {
+        differs(data, size);
+    }
+}
+
 bool rf_keep_open(const char *trace, struct rf_error *error) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.contents.new", trace, rf_mpi.rank);
@@ -159,6 +231,7 @@ bool rf_alone_open(const char *trace, struct rf_error *error) {
 }
 
 void rf_kept_abandon(void) {
+    memset(&checks, 0, sizeof checks);
     writer = NULL;
     reader = NULL;
     rf_layer = RF_LAYER_NONE;
@@ -172,6 +245,10 @@ void rf_kept_close(void) {
     rf_requests_close();
     if (writer && !rf_contents_close(writer, &error))
         fprintf(stderr, "refrain: rank %d: %s\n", rf_mpi.rank, error.text);
+    if (checks.writer && !rf_contents_close(checks.writer, &error))
+        fprintf(stderr, "refrain: rank %d: %s\n", rf_mpi.rank, error.text);
+    if (checks.reader)
+        rf_contents_reader_close(checks.reader);
     if (reader)
         rf_contents_reader_close(reader);
     rf_kept_abandon();
@@ -193,6 +270,8 @@ static _Noreturn void end_here(void) {
 }
 
 void rf_through(void *data, size_t size) {
+    if (rf_layer == RF_LAYER_CHECKING)
+        return;
     if (!rf_alone())
         rf_contents_put(writer, data, size);
     else if (!rf_contents_get(reader, data, size))
@@ -202,7 +281,10 @@ void rf_through(void *data, size_t size) {
 static void through_block(void *data, size_t size) {
     uint64_t kept;
     if (!rf_alone()) {
-        rf_contents_put_block(writer, data, size);
+        if (checks.kind != RF_CHECKSUM_NONE)
+            check(data, size);
+        if (rf_layer == RF_LAYER_KEEPING)
+            rf_contents_put_block(writer, data, size);
         return;
     }
     if (!rf_contents_block_size(reader, &kept))
@@ -227,6 +309,8 @@ static const char *name_of(unsigned function) {
 
 int rf_kept_call(enum rf_function function, int code) {
     struct call call = {(uint16_t)function, 0, code};
+    if (rf_layer == RF_LAYER_CHECKING)
+        return code;
     if (code != MPI_SUCCESS)
         rf_library.Error_class(code, &call.code);
     if (!rf_alone() && !pthread_equal(thread, pthread_self())) {
@@ -400,7 +484,9 @@ void rf_through_output(const struct rf_output *output, const MPI_Status *status)
         through_elements(output->buffer, output->count, output->type);
         break;
     case RF_RECEIVED:
+        checks.message = status;
         through_received(output, status);
+        checks.message = NULL;
         break;
     case RF_SEVERAL:
     case RF_VARIOUS:

@@ -9,7 +9,8 @@
 
 #include "mpi/adapter.h"
 
-enum rf_layer { RF_LAYER_NONE, RF_LAYER_KEEPING, RF_LAYER_ALONE };
+/* Checking: nothing is kept but a checksum of what comes, or it is compared with that. */
+enum rf_layer { RF_LAYER_NONE, RF_LAYER_CHECKING, RF_LAYER_KEEPING, RF_LAYER_ALONE };
 extern enum rf_layer rf_layer RF_OURS;
 
 /* What came into the program's memory by one call. */
@@ -27,6 +28,8 @@ struct rf_output {
 
 /* ---- kept.c: the stream ---- */
 
+/* Record: writes checksums; replay: compares them. May be followed by rf_keep_open. */
+bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_error *error);
 bool rf_keep_open(const char *trace, struct rf_error *error);
 bool rf_alone_open(const char *trace, struct rf_error *error);
 void rf_kept_close(void);

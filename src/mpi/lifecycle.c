@@ -83,6 +83,8 @@ static bool open_recording(struct rf_session *session, const struct rf_node *nod
         rf_recorder_flight_room(&session->recorder, offsetof(MPI_Status, MPI_SOURCE),
                                 offsetof(MPI_Status, MPI_TAG), (uint32_t)sizeof(MPI_Status));
     rf_pending_open(&rf_mpi.pending);
+    if (!rf_checks_open(trace, getenv("REFRAIN_CHECK"), true, &error))
+        complain("messages are not checked", &error);
     return true;
 }
 
@@ -127,6 +129,8 @@ static bool is_listed(const char *list, int rank) {
 static void open_contents(struct rf_session *session, const struct rf_here *here, const char *trace,
                           bool alone) {
     struct rf_error error = {0};
+    if (!alone && !rf_checks_open(trace, getenv("REFRAIN_CHECK"), false, &error))
+        rf_diverge(session, here, NULL, NULL, "%s", error.text);
     if (alone ? !rf_alone_open(trace, &error)
               : is_listed(getenv("REFRAIN_KEEP"), rf_mpi.rank) && !rf_keep_open(trace, &error))
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
