@@ -366,6 +366,19 @@ print other; print "a;b"'
 @test "Open MPI: debug stops after an event or at a line" { check_places openmpi; }
 @test "MPICH: debug stops after an event or at a line" { check_places mpich; }
 
+check_fortran() {
+    launch "$1" 3 fortran_mpif
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text
+    run_apart "$REFRAIN" debug -q --rank 0 --event 2 --batch 'refrain-where; refrain-next; refrain-where'
+    expect_status 0
+    expect_in "$output" "rank 0: 3 of "
+    expect_in "$output" "in the program at fortran_mpif.f90:"
+    expect_in "$output" "rank 0: 4 of "
+}
+
+@test "Open MPI: debug finds events in Fortran" { check_fortran openmpi; }
+@test "MPICH: debug finds events in Fortran" { check_fortran mpich; }
+
 check_ends() {
     compile_sum "$1"
     record exit
