@@ -14,7 +14,7 @@ USAGE, FAULT = 120, 125
 DIVERGED = 3  # enum rf_state
 # Libraries that are not what the user is looking for, with or without debugging information.
 FOREIGN = re.compile(
-    r"librefrain-|/lib(mpi|open-|pmix|prrte|ucp|ucs|uct|fabric|event|hwloc|c|m|pthread|gfortran|stdc)\b"
+    r"librefrain-|/lib(mpi(ch|fort|cxx|_\w+)?|open-|pmix|prrte|ucp|ucs|uct|fabric|event|hwloc|c|m|pthread|gfortran|stdc)\b"
     r"|/ld-linux|^/(usr/)?lib(32|64)?/"
 )
 
@@ -41,7 +41,7 @@ def plural(count):
 
 
 class Task:
-    """What was asked for, and what came of it."""
+    """What was asked for."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
@@ -468,7 +468,8 @@ def run_commands(text):
 
 
 def prepare(task):
-    for setting in ("pagination off", "breakpoint pending on", "startup-with-shell on", "print thread-events off"):
+    settings = ("pagination off", "breakpoint pending on", "startup-with-shell on")
+    for setting in settings + ("print thread-events off",):
         quietly(f"set {setting}")
     # What programs use for themselves does not concern their author.
     for signal in ("SIGPIPE", "SIGUSR1", "SIGUSR2", "SIGCHLD", "SIGALRM", "SIGURG"):
