@@ -38,8 +38,9 @@ int rf_debug_become(char **words) {
     rf_launch_become(&launch, start.arguments);
     rf_fail(&error, RF_EXIT_ENVIRONMENT, "cannot run %s in %s: %s", start.executable,
             start.directory, strerror(errno));
+    int code = rf_report_error(&error);
     rf_start_free(&start);
-    return rf_report_error(&error);
+    return code;
 }
 
 /* FILE:LINE or FILE:LINE:K */

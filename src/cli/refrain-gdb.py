@@ -11,11 +11,10 @@ import gdb
 # The exit codes of Refrain: the command line is wrong; a fault of ours.
 USAGE, FAULT = 120, 125
 
-SESSION = "rf_the_session.replayer"
 DIVERGED = 3  # enum rf_state
 # Libraries that are not what the user is looking for, with or without debugging information.
 FOREIGN = re.compile(
-    r"librefrain-|/lib(mpi|open-|pmix|prrte|ucp|ucs|uct|fabric|event|hwloc|c|m|pthread|gfortran|stdc)\b"
+    r"librefrain-|/lib(mpi(ch|fort|cxx|_\w+)?|open-|pmix|prrte|ucp|ucs|uct|fabric|event|hwloc|c|m|pthread|gfortran|stdc)\b"
     r"|/ld-linux|^/(usr/)?lib(32|64)?/"
 )
 
@@ -42,7 +41,7 @@ def plural(count):
 
 
 class Task:
-    """What was asked for, and what came of it."""
+    """What was asked for."""
 
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
@@ -122,10 +121,22 @@ def call_of(frame):
     return inner.name() if inner is not None and is_foreign(inner) else None
 
 
+def ours(name):
+    """A variable of the adapter. Expressions would be in the language of the program."""
+    symbol = gdb.lookup_global_symbol(name)
+    if symbol is None:
+        raise gdb.error(f"{name}: the adapter is not loaded")
+    return symbol.value()
+
+
+def replayer():
+    return ours("rf_the_session")["replayer"]
+
+
 def played():
     """How many events were played; None while there is no session yet."""
     try:
-        progress = gdb.parse_and_eval(f"{SESSION}.progress")
+        progress = replayer()["progress"]
         return int(progress["events"]) if int(progress) else None
     except gdb.error:
         return None
@@ -136,13 +147,13 @@ def text_of(value):
 
 
 def kind_of(event):
-    return text_of(gdb.parse_and_eval(f"rf_kind_names[{int(event['kind'])}]"))
+    return text_of(ours("rf_kind_names")[int(event["kind"])])
 
 
 def number_of(event):
     """An event may stand for many equal ones in a row; of the last one we know how many were played."""
     number = int(event["number"])
-    current = gdb.parse_and_eval(SESSION)
+    current = replayer()
     same = int(current["event"]["number"]) == number
     return number + (int(current["used"]) if same else int(event["run"])) - 1
 
@@ -152,20 +163,28 @@ def describe(event):
     kind = int(event["kind"])
     parts = []
     for i, field in enumerate(("first", "second")):
-        column = int(gdb.parse_and_eval(f"rf_kind_columns[{kind}][{i}]"))
+        column = int(ours("rf_kind_columns")[kind][i])
         if column:
-            name = text_of(gdb.parse_and_eval(f"rf_column_names[{column}]"))
+            name = text_of(ours("rf_column_names")[column])
             parts.append(f"{name} {int(event[field])}")
     return f"event {number_of(event)}: {kind_of(event)}, {', '.join(parts)}"
 
 
 def recent():
     """The last events that were played, the latest first; tests that failed are not among them."""
-    replayer = gdb.parse_and_eval(SESSION)
-    history = replayer["history"]
+    current = replayer()
+    history = current["history"]
     room = history.type.range()[1] + 1
-    remembered = int(replayer["remembered"])
+    remembered = int(current["remembered"])
     return [history[(remembered - 1 - i) % room] for i in range(min(remembered, room))]
+
+
+def last_of(events):
+    """The event that was played last, a test that failed too."""
+    current = replayer()
+    if int(current["used"]) > 0 and kind_of(current["event"]) != "check":
+        return current["event"]
+    return events[0] if events else None
 
 
 def brings_message(event):
@@ -185,10 +204,11 @@ def where(task):
         call = call_of(frame)
         print(f"  now      {f'in {call}, called' if call else 'in the program'} at {place_of(frame)}")
     events = recent()
-    if events:
-        print(f"  last     {describe(events[0])}")
+    last = last_of(events)
+    if last is not None:
+        print(f"  last     {describe(last)}")
     message = next((event for event in events if brings_message(event)), None)
-    if message is not None and number_of(message) != number_of(events[0]):
+    if message is not None and number_of(message) != number_of(last):
         print(f"  message  {describe(message)}")
 
 
@@ -206,7 +226,7 @@ class Leaving(Silent):
     status = 0
 
     def stop(self):
-        self.status = int(gdb.parse_and_eval("(int)$rdi")) & 0xFF
+        self.status = int(gdb.newest_frame().read_register("rdi")) & 0xFF
         return self.status != 0
 
 
@@ -214,9 +234,14 @@ class Watch(gdb.Breakpoint):
     """Stops after a member of the progress was changed, as the processor sees it."""
 
     def __init__(self, member):
-        member = gdb.parse_and_eval(f"{SESSION}.progress->{member}")
+        member = replayer()["progress"][member]
         where = f"*({member.type.unqualified()} *) {int(member.address)}"
-        super().__init__(where, gdb.BP_WATCHPOINT, gdb.WP_WRITE, internal=True)
+        language = gdb.parameter("language")
+        quietly("set language c")
+        try:
+            super().__init__(where, gdb.BP_WATCHPOINT, gdb.WP_WRITE, internal=True)
+        finally:
+            quietly(f"set language {language}")
         self.silent = True
 
 
@@ -252,7 +277,7 @@ class Rank:
 
     def begin_report(self):
         """From where a difference was noticed to where it is told, in memory that outlives the process."""
-        if not alive() or int(gdb.parse_and_eval(f"{SESSION}.progress->state")) == DIVERGED:
+        if not alive() or int(replayer()["progress"]["state"]) == DIVERGED:
             return
         self.report = Watch("state")
         self.move("continue")
@@ -443,7 +468,8 @@ def run_commands(text):
 
 
 def prepare(task):
-    for setting in ("pagination off", "breakpoint pending on", "startup-with-shell on", "print thread-events off"):
+    settings = ("pagination off", "breakpoint pending on", "startup-with-shell on")
+    for setting in settings + ("print thread-events off",):
         quietly(f"set {setting}")
     # What programs use for themselves does not concern their author.
     for signal in ("SIGPIPE", "SIGUSR1", "SIGUSR2", "SIGCHLD", "SIGALRM", "SIGURG"):

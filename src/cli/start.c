@@ -1,5 +1,6 @@
 #include "start.h"
 
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,22 +46,33 @@ static const char *others_preloaded(const char *value) {
     return value[length] ? value + length + 1 : "";
 }
 
+/* The file holds bytes, each as the character of that number: names need not be valid UTF-8. */
+static char *bytes_of(const char *text) {
+    char *bytes = rf_copy(text), *end = bytes;
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++)
+        if ((*at == 0xc2 || *at == 0xc3) && at[1] >= 0x80) {
+            *end++ = (char)((*at & 3) << 6 | (at[1] & 0x3f));
+            at++;
+        } else {
+            *end++ = (char)*at;
+        }
+    *end = 0;
+    return bytes;
+}
+
 static char **environment_of(const json_t *variables) {
     char **list = rf_allocate(json_object_size(variables) + 3, sizeof *list);
     size_t count = 0;
     const char *name;
     const json_t *value;
     json_object_foreach((json_t *)variables, name, value) {
-        if (!json_is_string(value))
-            continue;
         const char *text = json_string_value(value);
-        if (strcmp(name, "LD_PRELOAD") == 0)
+        if (text && strcmp(name, "LD_PRELOAD") == 0)
             text = others_preloaded(text);
-        char *variable = rf_text("%s=%s", name, text);
-        if (is_tie(variable))
-            free(variable);
-        else
-            list[count++] = variable;
+        char *variable = rf_text("%s=%s", name, text ? text : "");
+        if (text && !is_tie(variable))
+            list[count++] = bytes_of(variable);
+        free(variable);
     }
     /* Else Open MPI starts a daemon for the one process. */
     list[count++] = rf_copy("OMPI_MCA_ess_singleton_isolated=1");
@@ -72,7 +84,7 @@ static char **environment_of(const json_t *variables) {
 static char **arguments_of(const json_t *words) {
     char **list = rf_allocate(json_array_size(words) + 1, sizeof *list);
     for (size_t i = 0; i < json_array_size(words); i++)
-        list[i] = (char *)json_string_value(json_array_get(words, i));
+        list[i] = bytes_of(json_string_value(json_array_get(words, i)));
     return list;
 }
 
@@ -95,9 +107,8 @@ bool rf_start_load(struct rf_start *start, const char *trace, int rank, struct r
     const char *directory = json_string_value(json_object_get(object, "directory"));
     bool good = all_text(arguments) && json_is_object(environment) && executable && directory;
     if (good) {
-        *start = (struct rf_start){.object = object,
-                                   .executable = executable,
-                                   .directory = directory,
+        *start = (struct rf_start){.executable = bytes_of(executable),
+                                   .directory = bytes_of(directory),
                                    .arguments = arguments_of(arguments),
                                    .environment = environment_of(environment)};
         snprintf(start->rank, sizeof start->rank, "%d", rank);
@@ -105,8 +116,8 @@ bool rf_start_load(struct rf_start *start, const char *trace, int rank, struct r
         rf_fail(error, RF_EXIT_TRACE, "%s: damaged: %s", path,
                 object ? "it does not say how the rank was started" : cause.text);
         rf_hint(error, "refrain extract --rank %d %s", rank, trace);
-        json_decref(object);
     }
+    json_decref(object);
     free(path);
     return good;
 }
@@ -122,9 +133,8 @@ struct rf_launch rf_start_launch(const struct rf_start *start) {
 }
 
 void rf_start_free(struct rf_start *start) {
-    for (size_t i = 0; start->environment && start->environment[i]; i++)
-        free(start->environment[i]);
-    free(start->environment);
-    free(start->arguments);
-    json_decref(start->object);
+    rf_free_words(start->environment);
+    rf_free_words(start->arguments);
+    free(start->directory);
+    free(start->executable);
 }

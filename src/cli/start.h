@@ -2,15 +2,12 @@
 #ifndef RF_CLI_START_H
 #define RF_CLI_START_H
 
-#include <jansson.h>
-
 #include "launch.h"
 
 struct rf_start {
-    json_t *object;         /* as on disk; holds what the others point to */
-    const char *executable; /* absolute */
-    const char *directory;
-    char **arguments;   /* free() the array, not the words */
+    char *executable; /* absolute */
+    char *directory;
+    char **arguments;
     char **environment; /* without what ties the process to its launcher or to us */
     char rank[16];      /* as a word */
 };

@@ -154,6 +154,7 @@ names = ("PMIX_RANK", "PMI_FD", "PMI_RANK", "OMPI_MCA_ess", "OMPI_MCA_orte_x", "
          "REFRAIN_KEEP", "OMPI_MCA_pml", "PROGRAM")
 environment = {name: "as recorded" for name in names}
 environment["PATH"] = "/usr/bin:/bin"
+environment["BYTES"] = "caf\u00e9 \u00c3\u00a9" # Latin 1, then UTF-8
 environment["LD_PRELOAD"] = "/old/librefrain-openmpi.so:/lib/x86_64-linux-gnu/libdl.so.2"
 json.dump({"executable": f"{here}/show", "arguments": ["another name", "a b", "", "$c"],
            "directory": f"{here}/place", "environment": environment}, sys.stdout)
@@ -167,6 +168,7 @@ END
     for variable in OMPI_COMM_WORLD_RANK PMI_RANK OMPI_MCA_pml PROGRAM; do
         expect_in "$output" "$variable=as recorded"
     done
+    [[ $(LC_ALL=C od -An -tx1 <<< "$output" | tr -d ' \n') =~ 42595445533d636166e920c3a90a ]]
     for variable in PMIX_RANK PMI_FD OMPI_MCA_ess= OMPI_MCA_orte_x REFRAIN_KEEP OURS; do
         [[ ! $output =~ $variable ]]
     done
@@ -363,6 +365,19 @@ print other; print "a;b"'
 
 @test "Open MPI: debug stops after an event or at a line" { check_places openmpi; }
 @test "MPICH: debug stops after an event or at a line" { check_places mpich; }
+
+check_fortran() {
+    launch "$1" 3 fortran_mpif
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text
+    run_apart "$REFRAIN" debug -q --rank 0 --event 2 --batch 'refrain-where; refrain-next; refrain-where'
+    expect_status 0
+    expect_in "$output" "rank 0: 3 of "
+    expect_in "$output" "in the program at fortran_mpif.f90:"
+    expect_in "$output" "rank 0: 4 of "
+}
+
+@test "Open MPI: debug finds events in Fortran" { check_fortran openmpi; }
+@test "MPICH: debug finds events in Fortran" { check_fortran mpich; }
 
 check_ends() {
     compile_sum "$1"
