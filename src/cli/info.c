@@ -134,7 +134,10 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
     size_t i;
     const json_t *host;
     json_array_foreach(hosts, i, host) printf("%s%s", i ? ", " : " on ", json_string_value(host));
-    printf("\nscheme     %s, refrain %s\n", rf_manifest_text(manifest, "scheme"),
+    const char *check = rf_manifest_check(manifest);
+    printf("\nscheme     %s%s%s%s, refrain %s\n", rf_manifest_text(manifest, "scheme"),
+           check ? ", checksums " : "", check ? check : "",
+           json_is_true(json_object_get(manifest, "fill")) ? ", fresh memory filled" : "",
            rf_manifest_text(manifest, "refrain"));
     json_decref(hosts);
     free(command);

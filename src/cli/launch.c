@@ -12,12 +12,20 @@
 #include "messages.h"
 #include "text.h"
 
-enum { VARIABLES_MOST = 7 };
+enum { VARIABLES_MOST = 9 };
 
 struct variable {
     const char *name;
     char *value;
 };
+
+/* The C library fills fresh memory with the complement of the byte, but not what a thread's cache
+   of freed memory gives out. */
+static char *fill_tunables(void) {
+    static const char ours[] = "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0";
+    const char *others = getenv("GLIBC_TUNABLES");
+    return others && *others ? rf_text("%s:%s", others, ours) : rf_copy(ours);
+}
 
 /* What the ranks need to find in their environment. `preload`: what is to be preloaded besides. */
 static size_t variables(const struct rf_launch *launch, const char *preload,
@@ -31,6 +39,10 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
     if (launch->run)
         list[count++] = (struct variable){"REFRAIN_RUN", rf_copy(launch->run)};
     list[count++] = (struct variable){"REFRAIN_SCHEME", rf_copy(launch->scheme)};
+    if (launch->check)
+        list[count++] = (struct variable){"REFRAIN_CHECK", rf_copy(launch->check)};
+    if (launch->fill)
+        list[count++] = (struct variable){"GLIBC_TUNABLES", fill_tunables()};
     if (launch->keep)
         list[count++] = (struct variable){"REFRAIN_KEEP", rf_copy(launch->keep)};
     if (launch->rank)

@@ -16,6 +16,8 @@ struct rf_launch {
     const char *trace;
     const char *run; /* NULL: not set */
     const char *scheme;
+    const char *check;     /* kind of checksums, or NULL */
+    bool fill;             /* fresh memory of the ranks is filled */
     const char *keep;      /* the ranks that keep contents; NULL: none */
     const char *rank;      /* which rank a process is that runs alone; NULL: not set */
     const char *directory; /* where to run; NULL: here */

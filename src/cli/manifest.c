@@ -149,3 +149,7 @@ char **rf_manifest_command(const json_t *manifest) {
 bool rf_manifest_complete(const json_t *manifest) {
     return strcmp(rf_manifest_text(manifest, "state"), "complete") == 0;
 }
+
+const char *rf_manifest_check(const json_t *manifest) {
+    return json_string_value(json_object_get(manifest, "check"));
+}

@@ -11,7 +11,8 @@
 
 /* A manifest is kept as the JSON object that it is on disk:
      format, refrain, state ("recording", "complete"), command, directory, environment,
-     mpi {name, version}, scheme, started (ISO 8601, UTC), and once complete:
+     mpi {name, version}, scheme, started (ISO 8601, UTC), if asked for check and fill, and once
+     complete:
      ranks, hosts, duration (seconds), status, launcher_status. */
 json_t *rf_manifest_new(char *const *command, const char *mpi, const char *scheme);
 
@@ -27,5 +28,7 @@ const char *rf_manifest_mpi(const json_t *manifest) __attribute__((returns_nonnu
 /* The recorded command; free() the array, not the words. */
 char **rf_manifest_command(const json_t *manifest);
 bool rf_manifest_complete(const json_t *manifest);
+/* The kind of checksums that were kept, or NULL. */
+const char *rf_manifest_check(const json_t *manifest);
 
 #endif

@@ -176,8 +176,11 @@ bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv, struct 
     }
     table[count] = (struct option){0};
 
-    *options = (struct rf_options){
-        .scheme = "order", .stall_timeout = 30, .limit = UINT64_MAX, .event = UINT64_MAX};
+    *options = (struct rf_options){.scheme = "order",
+                                   .check = "none",
+                                   .stall_timeout = 30,
+                                   .limit = UINT64_MAX,
+                                   .event = UINT64_MAX};
     opterr = 0;
     optind = 1;
     for (;;) {

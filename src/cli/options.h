@@ -9,10 +9,10 @@
 #include "trace/error.h"
 
 struct rf_options {
-    const char *output, *scheme, *mpi, *ranks, *at, *batch;
+    const char *output, *scheme, *check, *mpi, *ranks, *at, *batch;
     double stall_timeout;
     uint64_t limit, event; /* UINT64_MAX: none */
-    bool json, quiet, verbose, all, short_help, manual;
+    bool json, quiet, verbose, all, fill, short_help, manual;
     const char *trace; /* NULL: the latest one */
     const char *name;
     char **command; /* NULL: none was given; ends with NULL like argv. After a name: its words */

@@ -27,6 +27,13 @@ static bool check_scheme(const char *scheme, struct rf_error *error) {
     return rf_hint(error, "refrain record -s order COMMAND...");
 }
 
+static bool check_checksum(const char *name, struct rf_error *error) {
+    if (strcmp(name, "none") == 0 || strcmp(name, "xor") == 0 || strcmp(name, "crc32c") == 0)
+        return true;
+    rf_fail(error, RF_EXIT_USAGE, "--check %s: unknown checksum: none, xor or crc32c", name);
+    return rf_hint(error, "refrain record --check crc32c COMMAND...");
+}
+
 /* What the ranks know and the command line did not, before they ran. */
 static void complete(json_t *manifest, const struct rf_summary *summary, double seconds, int status,
                      int launcher_status) {
@@ -163,6 +170,15 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     return status;
 }
 
+static json_t *describe(const struct rf_options *options, const struct rf_detected *detected) {
+    json_t *manifest = rf_manifest_new(options->command, detected->mpi, options->scheme);
+    if (manifest && strcmp(options->check, "none") != 0)
+        json_object_set_new(manifest, "check", json_string(options->check));
+    if (manifest && options->fill)
+        json_object_set_new(manifest, "fill", json_true());
+    return manifest;
+}
+
 static bool find_adapter(const char *mpi, char **adapter, struct rf_error *error) {
     *adapter = rf_find_adapter(mpi);
     if (*adapter)
@@ -180,12 +196,12 @@ int rf_verb_record(const struct rf_options *options) {
     char *adapter = NULL;
     json_t *manifest = NULL;
     int code;
-    if (!check_scheme(options->scheme, &error) ||
+    if (!check_scheme(options->scheme, &error) || !check_checksum(options->check, &error) ||
         !rf_detect(options->command, options->mpi, &detected, &error) ||
         !find_adapter(detected.mpi, &adapter, &error) ||
         !rf_new_trace(&trace, options->output, detected.program, &error)) {
         code = rf_report_error(&error);
-    } else if (!(manifest = rf_manifest_new(options->command, detected.mpi, options->scheme)) ||
+    } else if (!(manifest = describe(options, &detected)) ||
                !rf_manifest_save(manifest, trace.path, &error)) {
         rf_new_trace_discard(&trace);
         code = rf_report_error(&error);
@@ -198,6 +214,8 @@ int rf_verb_record(const struct rf_options *options) {
                                    .mode = "record",
                                    .trace = trace.path,
                                    .scheme = options->scheme,
+                                   .check = rf_manifest_check(manifest),
+                                   .fill = options->fill,
                                    .verbose = options->verbose};
         code = run(&launch, &trace, manifest, options);
     }

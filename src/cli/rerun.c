@@ -93,6 +93,8 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         launch->trace = rerun->directory;
         launch->run = directory;
         launch->scheme = rf_manifest_text(rerun->manifest, "scheme");
+        launch->check = rf_manifest_check(rerun->manifest);
+        launch->fill = json_is_true(json_object_get(rerun->manifest, "fill"));
         launch->verbose = options->verbose;
         rf_adopt_orphans();
         rf_signals_guard(0);

@@ -141,7 +141,8 @@ bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.checks", trace, rf_mpi.rank);
     checks.kind = rf_checksum_named(kind);
-    checks.filled = getenv("MALLOC_PERTURB_") != NULL;
+    const char *tunables = getenv("GLIBC_TUNABLES");
+    checks.filled = tunables && strstr(tunables, "malloc.perturb=90");
     if (checks.kind == RF_CHECKSUM_NONE)
         return true;
     if (record)
