@@ -164,16 +164,35 @@ static void make_request(MPI_Request *request, bool persistent) {
     }
 }
 
-/* The program may free its datatype before the request is complete. */
-static void own_type(struct rf_output *output) {
+static bool is_named(MPI_Datatype type) {
     int integers, addresses, types, combiner;
-    if (output->shape != RF_PLAIN && output->shape != RF_RECEIVED && output->shape != RF_SEVERAL)
+    rf_library.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    return combiner == MPI_COMBINER_NAMED;
+}
+
+/* With nothing to get, a type may be anything. */
+static bool is_empty(const struct rf_output *output, int part) {
+    return output->count_size == sizeof(int) ? ((const int *)output->counts)[part] <= 0
+                                             : ((const int64_t *)output->counts)[part] <= 0;
+}
+
+/* The program may free its datatypes before the request is complete. */
+static void own_types(struct rf_output *output) {
+    if (output->shape == RF_NOTHING)
         return;
-    rf_library.Type_get_envelope(output->type, &integers, &addresses, &types, &combiner);
-    if (combiner != MPI_COMBINER_NAMED) {
-        rf_library.Type_dup(output->type, &output->type);
-        output->owns_type = true;
+    if (output->shape != RF_VARIOUS) {
+        output->owns_type = !is_named(output->type);
+        if (output->owns_type)
+            rf_library.Type_dup(output->type, &output->type);
+        return;
     }
+    MPI_Datatype *types = malloc((size_t)output->parts * sizeof *types);
+    if (!types && output->parts)
+        out_of_memory();
+    for (int i = 0; i < output->parts; i++)
+        rf_library.Type_dup(is_empty(output, i) ? MPI_BYTE : output->types[i], &types[i]);
+    output->types = types;
+    output->owns_type = true;
 }
 
 static void remember(MPI_Request request, const struct rf_kept_request *what) {
@@ -192,7 +211,7 @@ static void remember(MPI_Request request, const struct rf_kept_request *what) {
     request_free = (uint32_t)requests[place].key;
     requests[place] = *what;
     requests[place].key = key;
-    own_type(&requests[place].output);
+    own_types(&requests[place].output);
     if (!rf_handle_add(&request_map, key, place))
         out_of_memory();
 }
@@ -203,8 +222,14 @@ struct rf_kept_request *rf_kept_find(MPI_Request request) {
 }
 
 static void forget_output(struct rf_output *output) {
-    if (output->owns_type)
+    if (output->owns_type && output->shape == RF_VARIOUS) {
+        MPI_Datatype *types = (MPI_Datatype *)output->types;
+        for (int i = 0; i < output->parts; i++)
+            rf_library.Type_free(&types[i]);
+        free(types);
+    } else if (output->owns_type) {
         rf_library.Type_free(&output->type);
+    }
     output->owns_type = false;
 }
 

@@ -366,8 +366,12 @@ static void neighbours(MPI_Comm comm, const int *sources, int in, const int *tar
           from.counts, from.displs, spaced);
     LARGE(Neighbor_alltoallv, neighbor_alltoallv, given, to.large_counts, to.large_displs, MPI_INT,
           gotten + AT, from.large_counts, from.large_displs, spaced);
-    FORMS(Neighbor_alltoallw, neighbor_alltoallw, given, to.counts, to.addresses, to.types,
-          gotten + AT, from.counts, from.addresses, from.types);
+#ifdef MPICH
+    /* In MPICH 4.0 some of it is undefined if more come in than go out. */
+    if (in <= out)
+#endif
+        FORMS(Neighbor_alltoallw, neighbor_alltoallw, given, to.counts, to.addresses, to.types,
+              gotten + AT, from.counts, from.addresses, from.types);
     LARGE(Neighbor_alltoallw, neighbor_alltoallw, given, to.large_counts, to.addresses, to.types,
           gotten + AT, from.large_counts, from.addresses, from.types);
 }
