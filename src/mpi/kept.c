@@ -383,7 +383,7 @@ void rf_cannot_keep(enum rf_function function, const char *name) {
 struct layout {
     MPI_Count size;  /* bytes of data in one element */
     MPI_Aint extent; /* from one element to the next */
-    bool dense;      /* the data is all there is, without gaps */
+    bool dense;      /* the data is all there is, without gaps; perhaps in another order */
 };
 
 static struct layout layout_of(MPI_Datatype type) {
@@ -401,12 +401,9 @@ static void *room(size_t size) {
     static void *memory;
     static size_t have;
     if (size > have) {
-        free(memory);
-        memory = malloc(size);
-        have = memory ? size : 0;
+        memory = rf_kept_room(memory, size);
+        have = size;
     }
-    if (!memory && size)
-        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory: %zu bytes", size);
     return memory;
 }
 
@@ -439,16 +436,33 @@ static void through_part(char *element, MPI_Datatype type, const struct layout *
         rf_library.Unpack(packed, size, &position, element, 1, type, MPI_COMM_SELF);
 }
 
+/* The same as seen from another place than MPI_BOTTOM, from which MPICH packs nothing. */
+static MPI_Datatype as_seen_from(void *place, MPI_Datatype type) {
+    MPI_Aint address;
+    MPI_Datatype moved;
+    rf_library.Get_address(place, &address);
+    rf_library.Type_create_hindexed(1, (const int[]){1}, (const MPI_Aint[]){-address}, type,
+                                    &moved);
+    rf_library.Type_commit(&moved);
+    return moved;
+}
+
 static void through_bytes_of(void *buffer, MPI_Datatype type, MPI_Count bytes) {
+    static char somewhere;
     struct layout layout = layout_of(type);
     if (bytes <= 0 || layout.size == 0)
         return;
-    if (layout.dense) {
-        through_block(buffer, (size_t)bytes);
+    if (buffer == MPI_BOTTOM) {
+        type = as_seen_from(&somewhere, type);
+        through_bytes_of(&somewhere, type, bytes);
+        rf_library.Type_free(&type);
         return;
     }
     MPI_Count whole = bytes / layout.size;
-    through_packed(buffer, whole, type, &layout);
+    if (!layout.dense)
+        through_packed(buffer, whole, type, &layout);
+    else if (whole > 0)
+        through_block(buffer, (size_t)(whole * layout.size));
     if (bytes % layout.size)
         through_part((char *)buffer + whole * layout.extent, type, &layout,
                      (size_t)(bytes % layout.size));

@@ -55,6 +55,9 @@ _Noreturn void rf_cannot_answer(const char *name);
 /* While keeping: says so, once. */
 void rf_cannot_keep(enum rf_function function, const char *name);
 
+/* As realloc, but it succeeds or ends the run. */
+void *rf_kept_room(void *old, size_t size) __attribute__((returns_nonnull));
+
 /* ---- kept_objects.c: communicators, groups, requests ---- */
 
 struct rf_comm_facts {

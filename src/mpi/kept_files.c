@@ -29,9 +29,7 @@ static struct begun {
 } * begun;
 
 void rf_file_begin(MPI_File file, struct rf_output output) {
-    struct begun *entry = malloc(sizeof *entry);
-    if (!entry)
-        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory");
+    struct begun *entry = rf_kept_room(NULL, sizeof *entry);
     rf_output_hold(&output);
     *entry = (struct begun){file, output, begun};
     begun = entry;

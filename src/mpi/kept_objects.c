@@ -4,8 +4,17 @@
 
 #include "mpi/kept.h"
 
-_Noreturn static void out_of_memory(void) {
-    rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory");
+void *rf_kept_room(void *old, size_t size) {
+    void *room = realloc(old, size ? size : 1);
+    if (!room)
+        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory: %zu bytes", size);
+    return room;
+}
+
+/* A handle is not in the table yet. */
+static void enter(struct rf_handle_map *map, uint64_t key, uint32_t place) {
+    if (!rf_handle_add(map, key, place))
+        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory");
 }
 
 /* ---- communicators ---- */
@@ -47,16 +56,13 @@ static void learn(MPI_Comm comm, const struct rf_comm_facts *facts) {
         place++;
     if (place == comm_room) {
         uint32_t size = comm_room ? comm_room * 2 : 16;
-        struct known_comm *grown = realloc(comms, size * sizeof *comms);
-        if (!grown)
-            out_of_memory();
+        struct known_comm *grown = rf_kept_room(comms, size * sizeof *comms);
         memset(grown + comm_room, 0, (size - comm_room) * sizeof *grown);
         comms = grown;
         comm_room = size;
     }
     comms[place] = (struct known_comm){*facts, true};
-    if (!rf_handle_add(&comm_map, rf_comm_key(comm), place))
-        out_of_memory();
+    enter(&comm_map, rf_comm_key(comm), place);
 }
 
 void rf_facts_begin(void) {
@@ -74,7 +80,8 @@ const struct rf_comm_facts *rf_facts(MPI_Comm comm) {
     if (place != RF_NOWHERE)
         return &comms[place].facts;
     /* Made by a function that is not kept; alone it does not get here. */
-    unknown = rf_alone() ? (struct rf_comm_facts){0} : ask(comm);
+    if (!rf_alone())
+        unknown = ask(comm);
     return &unknown;
 }
 
@@ -164,24 +171,40 @@ static void make_request(MPI_Request *request, bool persistent) {
     }
 }
 
-void rf_output_hold(struct rf_output *output) {
+static bool is_named(MPI_Datatype type) {
     int integers, addresses, types, combiner;
-    if (output->shape != RF_PLAIN && output->shape != RF_RECEIVED && output->shape != RF_SEVERAL)
+    rf_library.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
+    return combiner == MPI_COMBINER_NAMED;
+}
+
+/* With nothing to get, a type may be anything. */
+static bool is_empty(const struct rf_output *output, int part) {
+    return output->count_size == sizeof(int) ? ((const int *)output->counts)[part] <= 0
+                                             : ((const int64_t *)output->counts)[part] <= 0;
+}
+
+/* The program may free its datatypes before the request is complete. */
+void rf_output_hold(struct rf_output *output) {
+    if (output->shape == RF_NOTHING)
         return;
-    rf_library.Type_get_envelope(output->type, &integers, &addresses, &types, &combiner);
-    if (combiner != MPI_COMBINER_NAMED) {
-        rf_library.Type_dup(output->type, &output->type);
-        output->owns_type = true;
+    if (output->shape != RF_VARIOUS) {
+        output->owns_type = !is_named(output->type);
+        if (output->owns_type)
+            rf_library.Type_dup(output->type, &output->type);
+        return;
     }
+    MPI_Datatype *types = rf_kept_room(NULL, (size_t)output->parts * sizeof *types);
+    for (int i = 0; i < output->parts; i++)
+        rf_library.Type_dup(is_empty(output, i) ? MPI_BYTE : output->types[i], &types[i]);
+    output->types = types;
+    output->owns_type = true;
 }
 
 static void remember(MPI_Request request, const struct rf_kept_request *what) {
     uint64_t key = rf_request_key(request);
     if (request_free == request_room) {
         uint32_t size = request_room ? request_room * 2 : 64;
-        struct rf_kept_request *grown = realloc(requests, size * sizeof *requests);
-        if (!grown)
-            out_of_memory();
+        struct rf_kept_request *grown = rf_kept_room(requests, size * sizeof *requests);
         for (uint32_t i = request_room; i < size; i++)
             grown[i].key = i + 1;
         requests = grown;
@@ -192,8 +215,7 @@ static void remember(MPI_Request request, const struct rf_kept_request *what) {
     requests[place] = *what;
     requests[place].key = key;
     rf_output_hold(&requests[place].output);
-    if (!rf_handle_add(&request_map, key, place))
-        out_of_memory();
+    enter(&request_map, key, place);
 }
 
 struct rf_kept_request *rf_kept_find(MPI_Request request) {
@@ -202,8 +224,14 @@ struct rf_kept_request *rf_kept_find(MPI_Request request) {
 }
 
 void rf_output_release(struct rf_output *output) {
-    if (output->owns_type)
+    if (output->owns_type && output->shape == RF_VARIOUS) {
+        MPI_Datatype *types = (MPI_Datatype *)output->types;
+        for (int i = 0; i < output->parts; i++)
+            rf_library.Type_free(&types[i]);
+        free(types);
+    } else if (output->owns_type) {
         rf_library.Type_free(&output->type);
+    }
     output->owns_type = false;
 }
 
@@ -288,10 +316,7 @@ static bool adopt(MPI_Request request, struct rf_kept_request *kept) {
         return false;
     if (orphan_count == orphan_room) {
         int32_t size = orphan_room ? orphan_room * 2 : 16;
-        struct orphan *grown = realloc(orphans, (size_t)size * sizeof *orphans);
-        if (!grown)
-            out_of_memory();
-        orphans = grown;
+        orphans = rf_kept_room(orphans, (size_t)size * sizeof *orphans);
         orphan_room = size;
     }
     orphans[orphan_count++] = (struct orphan){request, kept->output};

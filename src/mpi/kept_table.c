@@ -158,7 +158,7 @@ static void into(struct rf_output output) {
 #define RF_MAKE_KEPT_FILE(result, ...) RF_MAKE_ENDING(rf_kept_end_file(fh, code), __VA_ARGS__)
 #define RF_MAKE_KEPT_QUIET(result, ...) RF_MAKE_ENDING(code, __VA_ARGS__)
 /* Functions without a parameter of this name mean this one. */
-static const MPI_Comm comm = RF_NO_COMM;
+static MPI_Comm comm = RF_NO_COMM;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 

@@ -26,19 +26,14 @@ static void *grown(void *entries, int32_t count, int32_t *room, size_t size) {
     if (count < *room)
         return entries;
     *room = *room ? *room * 2 : 16;
-    void *more = realloc(entries, (size_t)*room * size);
-    if (!more)
-        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory");
-    return more;
+    return rf_kept_room(entries, (size_t)*room * size);
 }
 
 /* ---- the memory of windows ---- */
 
 static void add_region(MPI_Win win, void *memory, size_t size, bool allocated) {
     regions = grown(regions, region_count, &region_room, sizeof *regions);
-    char *copy = rf_alone() ? NULL : malloc(size + 1);
-    if (!rf_alone() && !copy)
-        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory: %zu bytes", size);
+    char *copy = rf_alone() ? NULL : rf_kept_room(NULL, size);
     if (copy && size)
         memcpy(copy, memory, size);
     regions[region_count++] = (struct region){win, memory, copy, size, allocated};

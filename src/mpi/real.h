@@ -5,7 +5,7 @@
 #include "mpi/abi.h"
 
 struct rf_real {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                     \
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
     RF_IN_##library(__typeof__(MPI_##name) *name;)
 #include "mpi/functions.def"
 #undef RF_FUNCTION
@@ -13,7 +13,7 @@ struct rf_real {
 
 /* Numbers of the functions, in the order of the table. */
 enum rf_function {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                     \
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
     RF_IN_##library(RF_FN_##name, )
 #include "mpi/functions.def"
 #undef RF_FUNCTION

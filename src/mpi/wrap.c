@@ -64,6 +64,6 @@ static inline void notice_generalized(const char *name) {
         return value;                                                                              \
     }
 
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                     \
+#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
     RF_IN_##library(RF_WRAP_##class(result, name, parameters, arguments))
 #include "mpi/functions.def"

@@ -43,7 +43,7 @@ static uint32_t by_bits(uint32_t crc, const unsigned char *bytes, size_t size) {
 /* The instruction takes three cycles but can start in each, so three streams run side by side. What
    a stream's checksum becomes after the bytes of the streams behind it is a product of a matrix,
    kept as four tables. */
-#    define STREAM 4096u
+#    define STREAM ((size_t)4096)
 
 static uint32_t shifted[4][256];
 

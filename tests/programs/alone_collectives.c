@@ -1,6 +1,6 @@
-/* Every collective: blocking, nonblocking and completed in every way, persistent, with large counts;
-   in place, with gaps and without anything, on communicators of all kinds. What each rank gives
-   depends on who came first; what it gets is looked at with all that lies around it. */
+/* Every collective: blocking, nonblocking and completed in every way, persistent, with large
+   counts; in place, with gaps and without anything, on communicators of all kinds. What each rank
+   gives depends on who came first; what it gets is looked at with all that lies around it. */
 #include "messages.h"
 
 enum { MOST = 16, WORDS = 512, AT = 7 };
@@ -163,8 +163,8 @@ static void put(struct plan *plan, int i, int count) {
 #endif
 }
 
-/* Partner i gets or gives (i + shift) % 3 elements: with some of them it is nothing, and both sides of
-   a pair agree if each takes its own rank for the shift. */
+/* Partner i gets or gives (i + shift) % 3 elements: with some of them it is nothing, and both sides
+   of a pair agree if each takes its own rank for the shift. */
 static struct plan plan(int partners, int shift) {
     struct plan plan;
     memset(&plan, 0, sizeof plan);
@@ -265,7 +265,8 @@ static void one_group(MPI_Comm comm) {
     reductions(comm, me, size);
     BOTH(Allgather, allgather, given, 2, MPI_INT, gotten + AT, 2, spaced);
     BOTH(Allgather, allgather, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gotten + AT, 3, MPI_INT);
-    FORMS(Allgatherv, allgatherv, given, mine, MPI_INT, gotten + AT, all.counts, all.displs, spaced);
+    FORMS(Allgatherv, allgatherv, given, mine, MPI_INT, gotten + AT, all.counts, all.displs,
+          spaced);
     LARGE(Allgatherv, allgatherv, given, mine, MPI_INT, gotten + AT, all.large_counts,
           all.large_displs, spaced);
     FORMS(Allgatherv, allgatherv, MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, gotten + AT, all.counts,
@@ -276,8 +277,8 @@ static void one_group(MPI_Comm comm) {
           own.displs, spaced);
     LARGE(Alltoallv, alltoallv, given, own.large_counts, own.large_displs, MPI_INT, gotten + AT,
           own.large_counts, own.large_displs, spaced);
-    FORMS(Alltoallv, alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, gotten + AT, own.counts,
-          own.displs, MPI_INT);
+    FORMS(Alltoallv, alltoallv, MPI_IN_PLACE, NULL, NULL, MPI_DATATYPE_NULL, gotten + AT,
+          own.counts, own.displs, MPI_INT);
     FORMS(Alltoallw, alltoallw, given, own.counts, own.bytes, own.types, gotten + AT, own.counts,
           own.bytes, own.types);
     LARGE(Alltoallw, alltoallw, given, own.large_counts, own.addresses, own.types, gotten + AT,
@@ -328,7 +329,8 @@ static void two_groups(MPI_Comm comm, int first) {
     for (int root = 0; root < (first ? remote : size); root++)
         between(comm, me, remote, root, first ? root : root == me ? MPI_ROOT : MPI_PROC_NULL);
     BOTH(Allgather, allgather, given, 2, MPI_INT, gotten + AT, 2, spaced);
-    FORMS(Allgatherv, allgatherv, given, mine, MPI_INT, gotten + AT, all.counts, all.displs, spaced);
+    FORMS(Allgatherv, allgatherv, given, mine, MPI_INT, gotten + AT, all.counts, all.displs,
+          spaced);
     BOTH(Allreduce, allreduce, given, gotten + AT, 4, MPI_INT, MPI_SUM);
     BOTH(Alltoall, alltoall, given, 2, MPI_INT, gotten + AT, 2, spaced);
     FORMS(Alltoallv, alltoallv, given, own.counts, own.displs, MPI_INT, gotten + AT, own.counts,
@@ -366,8 +368,12 @@ static void neighbours(MPI_Comm comm, const int *sources, int in, const int *tar
           from.counts, from.displs, spaced);
     LARGE(Neighbor_alltoallv, neighbor_alltoallv, given, to.large_counts, to.large_displs, MPI_INT,
           gotten + AT, from.large_counts, from.large_displs, spaced);
-    FORMS(Neighbor_alltoallw, neighbor_alltoallw, given, to.counts, to.addresses, to.types,
-          gotten + AT, from.counts, from.addresses, from.types);
+#ifdef MPICH
+    /* In MPICH 4.0 some of it is undefined if more come in than go out. */
+    if (in <= out)
+#endif
+        FORMS(Neighbor_alltoallw, neighbor_alltoallw, given, to.counts, to.addresses, to.types,
+              gotten + AT, from.counts, from.addresses, from.types);
     LARGE(Neighbor_alltoallw, neighbor_alltoallw, given, to.large_counts, to.addresses, to.types,
           gotten + AT, from.large_counts, from.addresses, from.types);
 }
