@@ -393,13 +393,71 @@ static int kept_Comm_disconnect(MPI_Comm *comm) {
     return rf_library.Comm_disconnect(comm);
 }
 
-static int kept_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request) {
-    int code = rf_alone() ? MPI_SUCCESS : rf_library.Comm_idup(comm, newcomm, request);
-    code = rf_kept_call(RF_FN_Comm_idup, code);
-    if (code == MPI_SUCCESS)
-        rf_kept_post(request, &nothing, comm, newcomm, false);
+/* Attributes are copied at once; what there is to know of the new one is known when it is complete.
+ */
+static int post_idup(enum rf_function function, int code, MPI_Comm comm, MPI_Comm *newcomm,
+                     MPI_Request *request) {
+    code = rf_kept_call(function, code);
+    if (code != MPI_SUCCESS)
+        return rf_kept_end(comm, code);
+    if (rf_alone())
+        rf_library.Comm_dup(comm, newcomm);
+    rf_kept_post(request, &nothing, comm, newcomm, false);
     return code;
 }
+
+static int kept_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request) {
+    int code = rf_alone() ? MPI_SUCCESS : rf_library.Comm_idup(comm, newcomm, request);
+    return post_idup(RF_FN_Comm_idup, code, comm, newcomm, request);
+}
+
+#ifdef RF_ABI_LARGE_COUNTS
+static int kept_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm,
+                                    MPI_Request *request) {
+    int code =
+        rf_alone() ? MPI_SUCCESS : rf_library.Comm_idup_with_info(comm, info, newcomm, request);
+    return post_idup(RF_FN_Comm_idup_with_info, code, comm, newcomm, request);
+}
+#endif
+
+/* ---- attributes ---- */
+
+/* Those that tell of the job: alone the library would answer for a job of one, and MPICH looks for a
+   launcher to ask. The program gets the address of a number. */
+static int *job_attribute(int keyval) {
+    static const int keys[] = {MPI_TAG_UB,          MPI_HOST,          MPI_IO,
+                               MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE, MPI_APPNUM};
+    static int values[sizeof keys / sizeof *keys];
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i] == keyval)
+            return &values[i];
+    return NULL;
+}
+
+#define RF_KEEP_ATTRIBUTE(name)                                                                    \
+    static int kept_##name(MPI_Comm comm, int keyval, void *attribute, int *flag) {                \
+        int *value = job_attribute(keyval);                                                        \
+        if (!value)                                                                                \
+            return rf_library.name(comm, keyval, attribute, flag);                                 \
+        int code = rf_alone() ? MPI_SUCCESS : rf_library.name(comm, keyval, attribute, flag);      \
+        code = rf_kept_call(RF_FN_##name, code);                                                   \
+        if (code == MPI_SUCCESS)                                                                   \
+            through_attribute(value, attribute, flag);                                             \
+        return rf_kept_end(comm, code);                                                            \
+    }
+
+static void through_attribute(int *value, int **attribute, int *flag) {
+    rf_through(flag, sizeof *flag);
+    if (!*flag)
+        return;
+    if (!rf_alone())
+        *value = **attribute;
+    rf_through(value, sizeof *value);
+    *attribute = value;
+}
+
+RF_KEEP_ATTRIBUTE(Comm_get_attr)
+RF_KEEP_ATTRIBUTE(Attr_get)
 
 static double kept_Wtime(void) {
     double now = rf_alone() ? 0 : rf_library.Wtime();
@@ -421,6 +479,7 @@ void rf_layer_by_hand(struct rf_real *reals) {
     RF_SET(Sendrecv_replace_c)
     RF_SET(Mrecv_c)
     RF_SET(Imrecv_c)
+    RF_SET(Comm_idup_with_info)
 #endif
     RF_SET(Probe)
     RF_SET(Iprobe)
@@ -441,6 +500,8 @@ void rf_layer_by_hand(struct rf_real *reals) {
     RF_SET(Comm_free)
     RF_SET(Comm_disconnect)
     RF_SET(Comm_idup)
+    RF_SET(Comm_get_attr)
+    RF_SET(Attr_get)
     RF_SET(Wtime)
 #undef RF_SET
 }

@@ -104,20 +104,24 @@ static void make_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
     rf_library.Errhandler_free(&handler);
 }
 
+static void through_facts(MPI_Comm comm) {
+    struct rf_comm_facts facts = {0};
+    if (!rf_alone())
+        facts = ask(comm);
+    rf_through(&facts, sizeof facts);
+    learn(comm, &facts);
+}
+
 void rf_through_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
     int32_t none = !rf_alone() && *comm == MPI_COMM_NULL;
-    struct rf_comm_facts facts = {0};
     rf_through(&none, sizeof none);
     if (none) {
         *comm = MPI_COMM_NULL;
         return;
     }
-    if (!rf_alone())
-        facts = ask(*comm);
-    rf_through(&facts, sizeof facts);
     if (rf_alone())
         make_comm(comm, like, parent);
-    learn(*comm, &facts);
+    through_facts(*comm);
 }
 
 /* ---- groups ---- */
@@ -289,7 +293,7 @@ void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *stat
     if (active) {
         rf_through_output(&kept->output, status);
         if (kept->made)
-            rf_through_comm(kept->made, kept->comm, kept->comm);
+            through_facts(*kept->made);
         if (persistent)
             kept->active = false;
         else
