@@ -15,8 +15,8 @@
 #include "text.h"
 
 static bool check_scheme(const char *scheme, struct rf_error *error) {
-    static const char *const later[] = {"data", "sender", "race", "cdc"};
-    if (strcmp(scheme, "order") == 0)
+    static const char *const later[] = {"sender", "race", "cdc"};
+    if (strcmp(scheme, "order") == 0 || strcmp(scheme, "data") == 0)
         return true;
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strcmp(scheme, later[i]) == 0) {

@@ -36,11 +36,12 @@ struct call {
 struct preface {
     char magic[8];
     uint32_t functions, status;
+    uint64_t record; /* kept while it was recorded */
     char library[64];
 };
 
 static struct preface preface(void) {
-    struct preface preface = {"kept 1", RF_FUNCTIONS, sizeof(MPI_Status), ""};
+    struct preface preface = {"kept 1", RF_FUNCTIONS, sizeof(MPI_Status), 0, ""};
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     rf_library.Get_library_version(version, &length);
@@ -197,21 +198,22 @@ static void check(const void *data, size_t size) {
     }
 }
 
-bool rf_keep_open(const char *trace, struct rf_error *error) {
+bool rf_keep_open(const char *trace, bool record, struct rf_error *error) {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/rank-%d.contents.new", trace, rf_mpi.rank);
+    snprintf(path, sizeof path, "%s/rank-%d.contents%s", trace, rf_mpi.rank, record ? "" : ".new");
     if (!write_start(trace, error))
         return false;
     writer = rf_contents_create(path, error);
     if (!writer)
         return false;
     struct preface mine = preface();
+    mine.record = record;
     rf_contents_put(writer, &mine, sizeof mine);
     install(RF_LAYER_KEEPING);
     return true;
 }
 
-bool rf_alone_open(const char *trace, struct rf_error *error) {
+bool rf_alone_open(const char *trace, bool *record, struct rf_error *error) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.contents", trace, rf_mpi.rank);
     reader = rf_contents_open(path, error);
@@ -222,6 +224,8 @@ bool rf_alone_open(const char *trace, struct rf_error *error) {
         *error = *rf_contents_reader_error(reader);
         return false;
     }
+    *record = kept.record != 0;
+    mine.record = kept.record;
     if (memcmp(&kept, &mine, sizeof mine) != 0) {
         rf_fail(error, RF_EXIT_TRACE,
                 "%s: kept with another version of Refrain or of the MPI library", path);
@@ -237,6 +241,12 @@ void rf_kept_abandon(void) {
     reader = NULL;
     rf_layer = RF_LAYER_NONE;
     rf_reals = rf_library;
+}
+
+void rf_kept_used(const struct rf_here *here) {
+    if (!rf_contents_at_end(reader))
+        rf_diverge(&rf_the_session, here, NULL, NULL,
+                   "the program ends before what was kept of it does");
 }
 
 void rf_kept_close(void) {
@@ -270,6 +280,12 @@ static _Noreturn void end_here(void) {
     _exit(128 + SIGTERM);
 }
 
+/* From here on the program is on its own, as it was when it was recorded. */
+static void notice_end(void) {
+    if (rf_recording() && rf_contents_at_end(reader))
+        rf_the_session.replayer.progress->free = 1;
+}
+
 void rf_through(void *data, size_t size) {
     if (rf_layer == RF_LAYER_CHECKING)
         return;
@@ -277,6 +293,8 @@ void rf_through(void *data, size_t size) {
         rf_contents_put(writer, data, size);
     else if (!rf_contents_get(reader, data, size))
         end_here();
+    else
+        notice_end();
 }
 
 static void through_block(void *data, size_t size) {
@@ -296,6 +314,7 @@ static void through_block(void *data, size_t size) {
                    (unsigned long long)kept);
     if (!rf_contents_get_block(reader, data, size))
         end_here();
+    notice_end();
 }
 
 static const char *name_of(unsigned function) {

@@ -30,8 +30,12 @@ struct rf_output {
 
 /* Record: writes checksums; replay: compares them. May be followed by rf_keep_open. */
 bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_error *error);
-bool rf_keep_open(const char *trace, struct rf_error *error);
-bool rf_alone_open(const char *trace, struct rf_error *error);
+/* While it is recorded (`record`) a rank makes other calls of the library than in a replay. One
+   that runs alone on such contents therefore records again, and throws that away. */
+bool rf_keep_open(const char *trace, bool record, struct rf_error *error);
+bool rf_alone_open(const char *trace, bool *record, struct rf_error *error);
+/* Alone, at the program's end: everything kept must have been used. */
+void rf_kept_used(const struct rf_here *here);
 void rf_kept_close(void);
 /* In a child made by fork: the stream belongs to the parent. */
 void rf_kept_abandon(void);

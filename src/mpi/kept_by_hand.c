@@ -6,9 +6,10 @@ static const struct rf_output nothing = {.shape = RF_NOTHING};
 
 /* A question that may be answered with no. While the replay follows the recording it asks only for
    what happened, again and again until it does: then only the yes is kept, and alone it comes at
-   once. A program that has outrun its recording is free, and there every answer counts. */
+   once. A program that has outrun its recording is free, as is one that is being recorded, and
+   there every answer counts. */
 static bool every_answer_counts(void) {
-    return rf_the_session.replayer.free;
+    return rf_recording() || rf_the_session.replayer.free;
 }
 
 static bool is_kept(int code, int yes) {
@@ -422,8 +423,8 @@ static int kept_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newc
 
 /* ---- attributes ---- */
 
-/* Those that tell of the job: alone the library would answer for a job of one, and MPICH looks for a
-   launcher to ask. The program gets the address of a number. */
+/* Those that tell of the job: alone the library would answer for a job of one, and MPICH looks for
+   a launcher to ask. The program gets the address of a number. */
 static int *job_attribute(int keyval) {
     static const int keys[] = {MPI_TAG_UB,          MPI_HOST,          MPI_IO,
                                MPI_WTIME_IS_GLOBAL, MPI_UNIVERSE_SIZE, MPI_APPNUM};

@@ -6,15 +6,17 @@
 
 void *rf_kept_room(void *old, size_t size) {
     void *room = realloc(old, size ? size : 1);
-    if (!room)
+    if (!room && rf_the_session.replayer.progress)
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory: %zu bytes", size);
+    if (!room)
+        abort();
     return room;
 }
 
 /* A handle is not in the table yet. */
 static void enter(struct rf_handle_map *map, uint64_t key, uint32_t place) {
     if (!rf_handle_add(map, key, place))
-        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory");
+        abort();
 }
 
 /* ---- communicators ---- */

@@ -29,6 +29,8 @@ static void forget_in_child(void) {
     session->mode = RF_OFF;
 }
 
+static void finish_alone(struct rf_session *session);
+
 static void end_at_exit(int status, void *unused) {
     (void)unused;
     struct rf_session *session = &rf_the_session;
@@ -44,6 +46,7 @@ static void end_at_exit(int status, void *unused) {
             rf_replay_finish(session, &here, RF_END_EXIT, status);
         session->replayer.progress->state = RF_STATE_FINISHED;
     }
+    finish_alone(session);
     rf_kept_close();
     session->mode = RF_OFF;
 }
@@ -57,7 +60,8 @@ static void describe_node(struct rf_node *node) {
     node->started_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
     gethostname(node->host, sizeof node->host - 1);
     snprintf(node->adapter, sizeof node->adapter, "%s", RF_ABI_NAME);
-    snprintf(node->scheme, sizeof node->scheme, "%s", "order");
+    const char *scheme = getenv("REFRAIN_SCHEME");
+    snprintf(node->scheme, sizeof node->scheme, "%s", scheme ? scheme : "order");
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     rf_reals.Get_library_version(version, &length);
@@ -83,9 +87,17 @@ static bool open_recording(struct rf_session *session, const struct rf_node *nod
         rf_recorder_flight_room(&session->recorder, offsetof(MPI_Status, MPI_SOURCE),
                                 offsetof(MPI_Status, MPI_TAG), (uint32_t)sizeof(MPI_Status));
     rf_pending_open(&rf_mpi.pending);
+    return true;
+}
+
+/* What is recorded besides the order. */
+static void open_extras(const char *trace) {
+    struct rf_error error = {0};
+    const char *scheme = getenv("REFRAIN_SCHEME");
     if (!rf_checks_open(trace, getenv("REFRAIN_CHECK"), true, &error))
         complain("messages are not checked", &error);
-    return true;
+    if (scheme && strcmp(scheme, "data") == 0 && !rf_keep_open(trace, true, &error))
+        complain("contents are not kept", &error);
 }
 
 static void open_replay(struct rf_session *session, const struct rf_node *node,
@@ -126,14 +138,35 @@ static bool is_listed(const char *list, int rank) {
 }
 
 /* A rank that is to be extracted keeps what it gets from outside, one that runs alone gets that. */
-static void open_contents(struct rf_session *session, const struct rf_here *here, const char *trace,
-                          bool alone) {
+static void open_contents(struct rf_session *session, const struct rf_here *here,
+                          const char *trace) {
     struct rf_error error = {0};
-    if (!alone && !rf_checks_open(trace, getenv("REFRAIN_CHECK"), false, &error))
+    if (!rf_checks_open(trace, getenv("REFRAIN_CHECK"), false, &error) ||
+        (is_listed(getenv("REFRAIN_KEEP"), rf_mpi.rank) && !rf_keep_open(trace, false, &error)))
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
-    if (alone ? !rf_alone_open(trace, &error)
-              : is_listed(getenv("REFRAIN_KEEP"), rf_mpi.rank) && !rf_keep_open(trace, &error))
+}
+
+static void open_alone(struct rf_session *session, const struct rf_here *here,
+                       const struct rf_node *node, const char *trace) {
+    struct rf_error error = {0};
+    bool record = false;
+    const char *run = getenv("REFRAIN_RUN");
+    if (!rf_alone_open(trace, &record, &error))
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
+    if (record && !(run && open_recording(session, node, run)))
+        rf_diverge(session, here, NULL, NULL, "there is no room to run");
+    if (record)
+        session->mode = RF_RECORDING;
+}
+
+/* The events of a rank that records again are those that were recorded. */
+static void finish_alone(struct rf_session *session) {
+    if (!rf_alone() || session->mode != RF_RECORDING)
+        return;
+    rf_kept_used(&rf_current);
+    while (rf_replay_peek(session))
+        rf_replay_take(&session->replayer);
+    session->replayer.progress->state = RF_STATE_FINISHED;
 }
 
 /* The library knows nothing of the companions that a rank alone had. */
@@ -171,11 +204,16 @@ static void open_session(const struct rf_here *here) {
     pthread_atfork(NULL, NULL, forget_in_child);
     on_exit(end_at_exit, NULL);
     if (record) {
-        if (open_recording(session, &node, trace))
+        if (open_recording(session, &node, trace)) {
             session->mode = RF_RECORDING;
+            open_extras(trace);
+        }
     } else {
         open_replay(session, &node, here, trace, alone);
-        open_contents(session, here, trace, alone);
+        if (alone)
+            open_alone(session, here, &node, trace);
+        else
+            open_contents(session, here, trace);
     }
 }
 
@@ -222,6 +260,7 @@ RF_WRAPPER(int, Finalize, (void)) {
         rf_pending_finish();
         rf_recorder_close(&session->recorder, RF_END_FINALIZE, 0);
     }
+    finish_alone(session);
     rf_kept_close();
     session->mode = RF_OFF;
     int code = rf_reals.Finalize();
@@ -241,6 +280,7 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
         session->replayer.progress->state = RF_STATE_FINISHED;
     }
+    finish_alone(session);
     rf_kept_close();
     session->mode = RF_OFF;
     int code = rf_reals.Abort(comm, errorcode);

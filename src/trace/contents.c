@@ -720,6 +720,10 @@ bool rf_contents_get(struct rf_contents_reader *reader, void *data, size_t size)
     return true;
 }
 
+bool rf_contents_at_end(const struct rf_contents_reader *reader) {
+    return reader->position == reader->end;
+}
+
 struct block {
     uint64_t size;
     uint64_t position; /* of its bytes */

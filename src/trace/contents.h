@@ -95,6 +95,8 @@ bool rf_contents_get(struct rf_contents_reader *reader, void *data, size_t size)
 bool rf_contents_block_size(struct rf_contents_reader *reader, uint64_t *size);
 /* Takes the next block, which must be `size` long. */
 bool rf_contents_get_block(struct rf_contents_reader *reader, void *data, size_t size);
+/* Nothing is left to take. */
+bool rf_contents_at_end(const struct rf_contents_reader *reader);
 /* What stopped the reader: an empty text at the proper end. */
 const struct rf_error *rf_contents_reader_error(const struct rf_contents_reader *reader);
 void rf_contents_reader_close(struct rf_contents_reader *reader);
