@@ -142,13 +142,13 @@ uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32
     }
     /* Without room the site is "elsewhere", which is never compared: a second number for one place
        would look like two places. */
-    if (!slot && session->mode == RF_RECORDING)
+    if (!slot && rf_mode_records(session->mode))
         return 0;
     const struct rf_address *where = rf_address_of(address);
     struct rf_site site = {.number = (uint16_t)function, .offset = where->offset};
     strncpy(site.function, name, sizeof site.function - 1);
     uint32_t number = RF_SITE_ANY;
-    if (session->mode == RF_RECORDING)
+    if (rf_mode_records(session->mode))
         number = rf_recorder_site(&session->recorder, &site, &where->module);
     else if (where->found)
         number = find_recorded(session->replayer.reader, name, &where->module, site.offset);

@@ -18,7 +18,7 @@ void rf_session_check(struct rf_session *session, const struct rf_here *here) {
     int32_t hash = (int32_t)(session->signature * 0xd6e8feb86659fd93u >> 48);
     rf_session_lock(session);
     rf_session_check_at(session, made, check_after(made));
-    if (session->mode == RF_RECORDING) {
+    if (rf_mode_records(session->mode)) {
         if (session->recorder.on)
             rf_recorder_put(&session->recorder, rf_pack(RF_CHECK, 0, 0), hash, calls, 1);
     } else {

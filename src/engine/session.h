@@ -6,7 +6,12 @@
 #include "engine/replay.h"
 #include "trace/recorder.h"
 
-enum rf_mode { RF_OFF, RF_RECORDING, RF_REPLAYING };
+/* Recording again is what a node does that runs alone on contents kept while it was recorded. */
+enum rf_mode { RF_OFF, RF_RECORDING = 1, RF_REPLAYING = 2, RF_RECORDING_AGAIN = 5 };
+
+RF_STEP bool rf_mode_records(enum rf_mode mode) {
+    return mode & RF_RECORDING;
+}
 
 struct rf_session {
     enum rf_mode mode;

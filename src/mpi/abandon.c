@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-#include "mpi/adapter.h"
+#include "mpi/kept.h"
 
 static struct rf_undecided_cancel *find(MPI_Request request) {
     struct rf_undecided *undecided = &rf_mpi.undecided;
@@ -101,7 +101,10 @@ RF_WRAPPER(int, Request_free, (MPI_Request * request)) {
     int code = MPI_SUCCESS;
     if (undecided)
         undecided->freed = true;
-    if (undecided || (rf_recording() && rf_pending_orphan(*request)))
+    bool orphan = rf_recording() && rf_pending_orphan(*request);
+    if (orphan && rf_layer != RF_LAYER_NONE)
+        rf_kept_adopt(*request);
+    if (undecided || orphan)
         *request = MPI_REQUEST_NULL;
     else
         code = rf_recording() ? rf_reals.Request_free(request) : replay_free(request);

@@ -103,7 +103,7 @@ static inline struct rf_scratch *rf_scratch(int count) {
 }
 
 RF_STEP bool rf_recording(void) {
-    return rf_the_session.mode == RF_RECORDING;
+    return rf_mode_records(rf_the_session.mode);
 }
 
 /* Replay: the call that is being made. */

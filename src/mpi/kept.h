@@ -89,6 +89,8 @@ MPI_Comm rf_kept_comm(MPI_Request request);
 /* The program frees the request. A receive goes on; what it gets is kept when it is seen to be
    complete, and comes at the same call again. */
 int rf_kept_free(MPI_Request *request);
+/* The same, but somebody else will free it. */
+void rf_kept_adopt(MPI_Request request);
 void rf_kept_orphans(void);
 void rf_through_orphan(int32_t number);
 void rf_requests_close(void);

@@ -313,11 +313,12 @@ MPI_Comm rf_kept_comm(MPI_Request request) {
 
 static struct orphan {
     MPI_Request request;
+    bool owned; /* to be freed here */
     struct rf_output output;
 } * orphans;
 static int32_t orphan_count, orphan_room;
 
-static bool adopt(MPI_Request request, struct rf_kept_request *kept) {
+static bool adopt(MPI_Request request, struct rf_kept_request *kept, bool owned) {
     if (!kept->active || kept->output.shape != RF_RECEIVED)
         return false;
     if (orphan_count == orphan_room) {
@@ -325,17 +326,39 @@ static bool adopt(MPI_Request request, struct rf_kept_request *kept) {
         orphans = rf_kept_room(orphans, (size_t)size * sizeof *orphans);
         orphan_room = size;
     }
-    orphans[orphan_count++] = (struct orphan){request, kept->output};
+    orphans[orphan_count++] = (struct orphan){request, owned, kept->output};
     kept->output.owns_type = false;
     return true;
+}
+
+/* Whoever freed a receive while it was recorded frees it in the library now. */
+static void last_look(MPI_Request request) {
+    int complete = 0;
+    for (int32_t i = 0; i < orphan_count; i++)
+        if (!orphans[i].owned && orphans[i].request == request) {
+            rf_library.Request_get_status(request, &complete, MPI_STATUS_IGNORE);
+            if (complete)
+                rf_kept_orphan(i);
+            else
+                orphans[i] = orphans[--orphan_count];
+            return;
+        }
+}
+
+void rf_kept_adopt(MPI_Request request) {
+    struct rf_kept_request *kept = rf_kept_find(request);
+    if (kept && adopt(request, kept, false))
+        forget(kept);
 }
 
 /* The library is not told before the receive is complete: else nobody could ask about it. */
 int rf_kept_free(MPI_Request *request) {
     struct rf_kept_request *kept = rf_kept_find(*request);
-    bool adopted = kept && adopt(*request, kept);
+    bool adopted = kept && adopt(*request, kept, true);
     if (kept)
         forget(kept);
+    else if (!rf_alone())
+        last_look(*request);
     if (rf_alone() || !adopted)
         return rf_library.Request_free(request);
     *request = MPI_REQUEST_NULL;
@@ -363,7 +386,8 @@ void rf_through_orphan(int32_t number) {
     if (!rf_alone()) {
         int complete = 0;
         rf_library.Request_get_status(orphan.request, &complete, &status);
-        rf_library.Request_free(&orphan.request);
+        if (orphan.owned)
+            rf_library.Request_free(&orphan.request);
     }
     rf_through_status(&status);
     rf_through_output(&orphan.output, &status);
@@ -372,7 +396,7 @@ void rf_through_orphan(int32_t number) {
 
 void rf_requests_close(void) {
     for (int32_t i = 0; i < orphan_count; i++) {
-        if (!rf_alone())
+        if (!rf_alone() && orphans[i].owned)
             rf_library.Request_free(&orphans[i].request);
         rf_output_release(&orphans[i].output);
     }

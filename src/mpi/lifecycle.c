@@ -23,7 +23,7 @@ static void complain(const char *what, const struct rf_error *error) {
 /* A child made by fork is not the recorded process. */
 static void forget_in_child(void) {
     struct rf_session *session = &rf_the_session;
-    if (session->mode == RF_RECORDING)
+    if (rf_recording())
         rf_recorder_abandon(&session->recorder);
     rf_kept_abandon();
     session->mode = RF_OFF;
@@ -38,7 +38,7 @@ static void end_at_exit(int status, void *unused) {
         return;
     /* An exit from inside a call is the library giving up: that is a crash, and what the call has
        left in the log is to be kept. */
-    if (session->mode == RF_RECORDING && rf_depth == 0)
+    if (rf_recording() && rf_depth == 0)
         rf_recorder_close(&session->recorder, RF_END_EXIT, status);
     if (session->mode == RF_REPLAYING) {
         static const struct rf_here here = {.name = "exit"};
@@ -156,12 +156,12 @@ static void open_alone(struct rf_session *session, const struct rf_here *here,
     if (record && !(run && open_recording(session, node, run)))
         rf_diverge(session, here, NULL, NULL, "there is no room to run");
     if (record)
-        session->mode = RF_RECORDING;
+        session->mode = RF_RECORDING_AGAIN;
 }
 
 /* The events of a rank that records again are those that were recorded. */
 static void finish_alone(struct rf_session *session) {
-    if (!rf_alone() || session->mode != RF_RECORDING)
+    if (session->mode != RF_RECORDING_AGAIN)
         return;
     rf_kept_used(&rf_current);
     while (rf_replay_peek(session))

@@ -143,25 +143,63 @@ void rf_pending_cancel(const struct rf_here *here, MPI_Request request) {
         ask(receive);
 }
 
+static uint64_t age_of(const struct rf_pending_receive *receive) {
+    return receive->post.ordinal ? receive->post.ordinal : receive->cancel.ordinal;
+}
+
+static int by_age(const void *one, const void *other) {
+    uint64_t first = age_of(*(struct rf_pending_receive *const *)one);
+    uint64_t second = age_of(*(struct rf_pending_receive *const *)other);
+    return (first > second) - (first < second);
+}
+
+static bool is_orphan(const struct rf_pending_receive *receive) {
+    return receive->orphan;
+}
+
+static bool is_cancelling(const struct rf_pending_receive *receive) {
+    return receive->cancelling;
+}
+
+/* Those of a kind, the oldest first: their places depend on handles, and what is asked of the
+   library must not. NULL if there are none, or no memory. */
+static struct rf_pending_receive **
+those(struct rf_pending *pending, bool (*kind)(const struct rf_pending_receive *), size_t *count) {
+    struct rf_pending_receive **found = NULL;
+    *count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        size_t seen = 0;
+        for (uint32_t i = 0; i < pending->size; i++)
+            for (struct rf_pending_receive *receive = pending->buckets[i]; receive;
+                 receive = receive->next)
+                if (kind(receive) && seen++ < *count)
+                    found[seen - 1] = receive;
+        if (pass == 0 && seen)
+            found = malloc(seen * sizeof(struct rf_pending_receive *));
+        *count = found ? seen : 0;
+    }
+    if (found)
+        qsort(found, *count, sizeof(struct rf_pending_receive *), by_age);
+    return found;
+}
+
 /* Frees the orphans that are complete, or all. */
 static void free_orphans(struct rf_pending *pending, bool all) {
-    for (uint32_t i = 0; pending->orphans && i < pending->size; i++) {
-        struct rf_pending_receive **place = &pending->buckets[i];
-        while (*place) {
-            struct rf_pending_receive *receive = *place;
-            MPI_Request handle = handle_of(receive);
-            if (!receive->orphan || (!(ask(receive) && rf_partner_done(handle)) && !all)) {
-                place = &receive->next;
-                continue;
-            }
-            if (receive->state == RF_UNMATCHED)
-                rf_pending_known(receive);
-            receive->orphan = receive->cancelling = receive->persistent = false;
-            pending->orphans--;
-            rf_pending_remove(pending, receive, place);
-            rf_reals.Request_free(&handle);
-        }
+    size_t count;
+    struct rf_pending_receive **orphans = those(pending, is_orphan, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct rf_pending_receive *receive = orphans[i];
+        MPI_Request handle = handle_of(receive);
+        if (!(ask(receive) && rf_partner_done(handle)) && !all)
+            continue;
+        if (receive->state == RF_UNMATCHED)
+            rf_pending_known(receive);
+        receive->orphan = receive->cancelling = receive->persistent = false;
+        pending->orphans--;
+        rf_pending_remove(pending, receive, rf_pending_place(pending, handle));
+        rf_reals.Request_free(&handle);
     }
+    free(orphans);
 }
 
 bool rf_pending_orphan(MPI_Request request) {
@@ -190,10 +228,10 @@ bool rf_pending_orphan(MPI_Request request) {
 void rf_pending_finish(void) {
     struct rf_pending *pending = &rf_mpi.pending;
     rf_pending_sweep();
-    for (uint32_t i = 0; i < pending->size; i++)
-        for (struct rf_pending_receive *receive = pending->buckets[i]; receive;
-             receive = receive->next)
-            if (receive->cancelling)
-                ask(receive);
+    size_t count;
+    struct rf_pending_receive **cancelling = those(pending, is_cancelling, &count);
+    for (size_t i = 0; i < count; i++)
+        ask(cancelling[i]);
+    free(cancelling);
     free_orphans(pending, true);
 }
