@@ -266,6 +266,7 @@ static _Noreturn void end_here(void) {
             "refrain: rank %d was ended in this call, %s, when its contents were kept: it ends "
             "here\n",
             rf_mpi.rank, rf_current.name);
+    rf_the_session.replayer.progress->state = RF_STATE_LEFT;
     raise(SIGTERM);
     _exit(128 + SIGTERM);
 }
