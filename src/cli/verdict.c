@@ -102,7 +102,8 @@ static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict
         rf_say("replayed: %s: %llu event%s, %zu rank%s, no difference", replayed->trace, events,
                rf_plural(events), ranks, rf_plural(ranks));
     else if (verdict == RF_VERDICT_CUT_SHORT && is_alone(replayed))
-        rf_say("replayed: %s: rank %d alone: %llu of %llu events, no difference: when it was extracted "
+        rf_say("replayed: %s: rank %d alone: %llu of %llu events, no difference: when it was "
+               "extracted "
                "the job ended there",
                replayed->trace, replayed->alone, events, recorded);
     else if (verdict == RF_VERDICT_CUT_SHORT)
