@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "text.h"
+#include "trace/contents.h"
 
 /* A file of a rank in the trace's directory; free() it. */
 static char *file_of(const char *directory, int rank, const char *ending) {
@@ -42,6 +43,22 @@ uint64_t rf_extracted_bytes(const char *directory, int rank) {
                    size_of(directory, rank, "start", &start)
                ? contents + tail + start
                : 0;
+}
+
+bool rf_extracted_whole(const char *directory, int rank, struct rf_error *error) {
+    static uint8_t bytes[1 << 16];
+    char *path = file_of(directory, rank, "contents");
+    struct rf_contents_reader *reader = rf_contents_open(path, error);
+    free(path);
+    /* A piece that goes beyond the end is not taken; smaller ones are. */
+    for (size_t size = sizeof bytes; reader && size > 0; size /= 2)
+        while (rf_contents_get(reader, bytes, size))
+            continue;
+    if (reader) {
+        *error = *rf_contents_reader_error(reader);
+        rf_contents_reader_close(reader);
+    }
+    return !error->text[0];
 }
 
 static void take_new_away(const char *directory, int rank) {

@@ -6,8 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/error.h"
+
 /* Bytes of a rank's contents; 0 when it was not extracted. */
 uint64_t rf_extracted_bytes(const char *directory, int rank);
+/* Reads the contents to their end; false and an error if they are damaged or cut off. */
+bool rf_extracted_whole(const char *directory, int rank, struct rf_error *error);
 
 /* Before an extraction: what is there stays until something better is. */
 void rf_extracted_set_aside(const char *directory, int rank);

@@ -185,6 +185,11 @@ int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int
         rf_hint(&error, "refrain extract --rank %d%s", rank, rerun->named);
         return rf_report_error(&error);
     }
+    if (!rf_extracted_whole(rerun->directory, rank, &error)) {
+        error.code = RF_EXIT_TRACE;
+        rf_hint(&error, "refrain extract --rank %d%s", rank, rerun->named);
+        return rf_report_error(&error);
+    }
     if (!rf_start_load(&start, rerun->directory, rank, &error))
         return rf_report_error(&error);
     struct rf_launch launch = rf_start_launch(&start);

@@ -53,7 +53,9 @@ static enum rf_verdict compare_ends(const struct rf_replayed *replayed) {
         bool finished = at_end(rank);
         bool cut = rf_at_cut(replayed->summary, rank);
         all = all && (finished || cut);
-        cause = cause || cut || (finished && recorded && recorded->ending.how != RF_END_FINALIZE);
+        /* The job may have ended sooner when the rank was extracted than when it was recorded. */
+        cause = cause || cut || rank->state == RF_STATE_LEFT ||
+                (finished && recorded && recorded->ending.how != RF_END_FINALIZE);
     }
     if (all)
         return RF_VERDICT_SAME;
@@ -99,6 +101,11 @@ static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict
     else if (verdict == RF_VERDICT_SAME)
         rf_say("replayed: %s: %llu event%s, %zu rank%s, no difference", replayed->trace, events,
                rf_plural(events), ranks, rf_plural(ranks));
+    else if (verdict == RF_VERDICT_CUT_SHORT && is_alone(replayed))
+        rf_say("replayed: %s: rank %d alone: %llu of %llu events, no difference: when it was "
+               "extracted "
+               "the job ended there",
+               replayed->trace, replayed->alone, events, recorded);
     else if (verdict == RF_VERDICT_CUT_SHORT)
         rf_say("replayed: %s: %llu of %llu events, %zu rank%s: the job ended as recorded, and took "
                "other ranks with it",

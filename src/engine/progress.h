@@ -15,6 +15,7 @@ enum rf_state {
     RF_STATE_WAITING, /* inside a call of the library that may block */
     RF_STATE_DIVERGED,
     RF_STATE_FINISHED,
+    RF_STATE_LEFT, /* alone, in a call in which it was ended when its contents were kept */
 };
 
 /* A call, as the program made it or as it was recorded. */

@@ -276,6 +276,7 @@ static _Noreturn void end_here(void) {
             "refrain: rank %d was ended in this call, %s, when its contents were kept: it ends "
             "here\n",
             rf_mpi.rank, rf_current.name);
+    rf_the_session.replayer.progress->state = RF_STATE_LEFT;
     raise(SIGTERM);
     _exit(128 + SIGTERM);
 }
@@ -286,11 +287,60 @@ static void notice_end(void) {
         rf_the_session.replayer.progress->free = 1;
 }
 
+/* What a callback of the program gets while it runs inside a call. Alone it runs when the outcome
+   of the call is known, so while keeping this waits until that is written. */
+static struct {
+    char *data;
+    size_t size, room;
+} aside;
+
+struct piece {
+    size_t size;
+    bool block;
+};
+
+static bool in_callback(void) {
+    return (rf_depth & ~RF_BY_FORTRAN) > 1;
+}
+
+static void put_aside(const void *data, size_t size, bool block) {
+    struct piece piece = {size, block};
+    size_t needed = aside.size + sizeof piece + size;
+    if (needed > aside.room) {
+        aside.data = rf_kept_room(aside.data, needed * 2);
+        aside.room = needed * 2;
+    }
+    memcpy(aside.data + aside.size, &piece, sizeof piece);
+    if (size)
+        memcpy(aside.data + aside.size + sizeof piece, data, size);
+    aside.size = needed;
+}
+
+static void put(const void *data, size_t size, bool block) {
+    if (in_callback())
+        put_aside(data, size, block);
+    else if (block)
+        rf_contents_put_block(writer, data, size);
+    else
+        rf_contents_put(writer, data, size);
+}
+
+void rf_kept_callbacks(bool again) {
+    struct piece piece;
+    if (rf_layer != RF_LAYER_KEEPING || in_callback())
+        return;
+    for (size_t at = 0; again && at < aside.size; at += sizeof piece + piece.size) {
+        memcpy(&piece, aside.data + at, sizeof piece);
+        put(aside.data + at + sizeof piece, piece.size, piece.block);
+    }
+    aside.size = 0;
+}
+
 void rf_through(void *data, size_t size) {
     if (rf_layer == RF_LAYER_CHECKING)
         return;
     if (!rf_alone())
-        rf_contents_put(writer, data, size);
+        put(data, size, false);
     else if (!rf_contents_get(reader, data, size))
         end_here();
     else
@@ -303,7 +353,7 @@ static void through_block(void *data, size_t size) {
         if (checks.kind != RF_CHECKSUM_NONE)
             check(data, size);
         if (rf_layer == RF_LAYER_KEEPING)
-            rf_contents_put_block(writer, data, size);
+            put(data, size, true);
         return;
     }
     if (!rf_contents_block_size(reader, &kept))
@@ -366,18 +416,22 @@ void rf_kept_change(int32_t number) {
 }
 
 int rf_kept_end_win(MPI_Win win, int code) {
+    rf_kept_callbacks(code != MPI_SUCCESS);
     if (rf_alone() && code != MPI_SUCCESS)
         rf_library.Win_call_errhandler(win, code);
     return code;
 }
 
 int rf_kept_end_file(MPI_File file, int code) {
+    rf_kept_callbacks(code != MPI_SUCCESS);
     if (rf_alone() && code != MPI_SUCCESS)
         rf_library.File_call_errhandler(file, code);
     return code;
 }
 
 int rf_kept_end(MPI_Comm comm, int code) {
+    /* Error handlers are called again, operations of reductions are not. */
+    rf_kept_callbacks(code != MPI_SUCCESS);
     if (rf_alone() && code != MPI_SUCCESS)
         rf_library.Comm_call_errhandler(comm == RF_NO_COMM ? MPI_COMM_WORLD : comm, code);
     return code;

@@ -47,6 +47,9 @@ int rf_kept_call(enum rf_function function, int code);
 int rf_kept_end(MPI_Comm comm, int code);
 int rf_kept_end_win(MPI_Win win, int code);
 int rf_kept_end_file(MPI_File file, int code);
+/* While keeping: the library has called callbacks of the program. Alone they are called here
+   (`again`), or not at all. */
+void rf_kept_callbacks(bool again);
 /* While keeping, between calls: this freed receive turns out to be complete, the memory of this
    window has changed. */
 void rf_kept_orphan(int32_t number);

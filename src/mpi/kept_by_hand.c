@@ -386,12 +386,16 @@ static int kept_Request_free(MPI_Request *request) {
 
 static int kept_Comm_free(MPI_Comm *comm) {
     rf_facts_forget(*comm);
-    return rf_library.Comm_free(comm);
+    int code = rf_library.Comm_free(comm);
+    rf_kept_callbacks(true);
+    return code;
 }
 
 static int kept_Comm_disconnect(MPI_Comm *comm) {
     rf_facts_forget(*comm);
-    return rf_library.Comm_disconnect(comm);
+    int code = rf_library.Comm_disconnect(comm);
+    rf_kept_callbacks(true);
+    return code;
 }
 
 /* Attributes are copied at once; what there is to know of the new one is known when it is complete.
@@ -403,6 +407,7 @@ static int post_idup(enum rf_function function, int code, MPI_Comm comm, MPI_Com
         return rf_kept_end(comm, code);
     if (rf_alone())
         rf_library.Comm_dup(comm, newcomm);
+    rf_kept_callbacks(true);
     rf_kept_post(request, &nothing, comm, newcomm, false);
     return code;
 }

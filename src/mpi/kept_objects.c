@@ -123,6 +123,7 @@ void rf_through_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
     }
     if (rf_alone())
         make_comm(comm, like, parent);
+    rf_kept_callbacks(true);
     through_facts(*comm);
 }
 

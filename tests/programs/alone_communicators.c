@@ -381,17 +381,20 @@ static void distributed_graph(void) {
 /* ---- attributes and error handlers ---- */
 
 static int copy_attribute(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag) {
-    (void)comm;
+    int size;
     (void)keyval;
-    observe("copied", *(int *)extra);
+    MPI_Comm_size(comm, &size);
+    observe("copied", *(int *)extra * 100 + size);
     *(void **)out = (char *)in + 1;
     *flag = 1;
     return MPI_SUCCESS;
 }
 
 static int delete_attribute(MPI_Comm comm, int keyval, void *value, void *extra) {
-    (void)comm;
+    int rank;
     (void)keyval;
+    MPI_Comm_rank(comm, &rank);
+    observe("rank", rank);
     observe("deleted", (long)(intptr_t)value * 10 + *(int *)extra);
     return MPI_SUCCESS;
 }
@@ -435,7 +438,7 @@ static void attributes(void) {
 }
 
 static void predefined(void) {
-    static const int keys[] = {MPI_TAG_UB,        MPI_WTIME_IS_GLOBAL, MPI_HOST, MPI_IO,
+    static const int keys[] = {MPI_TAG_UB,        MPI_WTIME_IS_GLOBAL, MPI_HOST,        MPI_IO,
                                MPI_UNIVERSE_SIZE, MPI_APPNUM,          MPI_LASTUSEDCODE};
     char name[MPI_MAX_PROCESSOR_NAME];
     int length;
@@ -451,8 +454,9 @@ static void predefined(void) {
 }
 
 static void on_error(MPI_Comm *comm, int *code, ...) {
-    (void)comm;
-    observe("handled", error_class(*code));
+    int size;
+    MPI_Comm_size(*comm, &size);
+    observe("handled", error_class(*code) * 100 + size);
 }
 
 static void error_handlers(void) {
@@ -505,9 +509,9 @@ static void find_first(void) {
 }
 
 int main(int argc, char **argv) {
-    static void (*const parts_of_it[])(void) = {
-        predefined, copies,     parts,         between, groups, cartesian, graph, distributed_graph,
-        attributes, error_handlers};
+    static void (*const parts_of_it[])(void) = {predefined, copies,        parts, between,
+                                                groups,     cartesian,     graph, distributed_graph,
+                                                attributes, error_handlers};
     begin(&argc, &argv);
     for (size_t i = 0; i < sizeof parts_of_it / sizeof *parts_of_it; i++) {
         phase("part");

@@ -1,5 +1,5 @@
-/* Thousands of messages in any order, polled for in every way, with the same contents again and again:
-   what was broadcast at the beginning. */
+/* Thousands of messages in any order, polled for in every way, with the same contents again and
+   again: what was broadcast at the beginning. */
 #include "messages.h"
 
 enum { WORDS = 256, EACH = 300, WINDOW = 6 };

@@ -1,0 +1,264 @@
+#!/usr/bin/env bats
+# A rank alone, as the command line shows it: it ends as it did, what is damaged or not there is told,
+# and so is a program that has changed.
+
+load common
+
+# record_until MPI GOOD|BAD PROGRAM [ARGUMENT...]: the trace of a run that ended well, or badly. Sets
+# `launch` and `expected`; what the ranks observed is in recorded/.
+record_until() {
+    local mpi=$1 wanted=$2 ended
+    shift 2
+    launch "$mpi" 4 "$@"
+    for _ in {1..50}; do
+        rm -rf trace recorded
+        mkdir recorded
+        PROGRAM_LOG=$PWD/recorded run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+        expected=$status
+        ended=bad
+        [ "$status" -ne 0 ] || ended=good
+        [ "$ended" != "$wanted" ] || return 0
+    done
+    echo "50 runs, none of which ended $wanted"
+    return 1
+}
+
+extract() {
+    mkdir -p ignored
+    PROGRAM_LOG=$PWD/ignored run_apart timeout -k 5 60 "$REFRAIN" extract --rank "$1" trace
+    expect_status 0
+    expect_in "$stderr" "extracted: trace: rank"
+}
+
+# alone RANK: what it observes is in alone/; it is started as it was for the extraction.
+alone() {
+    rm -rf alone ignored
+    mkdir ignored
+    run_apart timeout -k 5 30 "$REFRAIN" replay --rank "$1" trace
+    mv ignored alone
+}
+
+# expect_end RANK STATUS: it ends like that every time, after all that it observed.
+expect_end() {
+    local said
+    said=$(grep "^rank $1: " <<< "$output" || true)
+    for _ in 1 2; do
+        alone "$1"
+        expect_status "$2"
+        [ "$output" = "$said" ]
+        expect_in "$stderr" "rank $1 alone"
+        expect_in "$stderr" "no difference"
+        [ "$(ls alone)" = "rank-$1.log" ]
+        cmp "recorded/rank-$1.log" "alone/rank-$1.log"
+    done
+}
+
+# ---- ends ----
+
+# check_crash MPI HOW STATUS: rank 1 alone ends as it did, each of the others where it waited.
+check_crash() {
+    local said
+    record_until "$1" bad crash "$2"
+    expect_status "$3"
+    said=$output
+    extract 0-3
+    output=$said
+    expect_end 1 "$3"
+    [ "$2" != assert ] || expect_in "$stderr" "Assertion"
+    # The launcher ends the others at a moment of its own.
+    for rank in 0 2 3; do
+        alone $rank
+        expect_status 143
+        expect_in "$stderr" "rank $rank was ended in this call, MPI_"
+        expect_in "$stderr" "rank $rank alone: 0"
+        expect_in "$stderr" "no difference"
+        cmp -n "$(stat -c %s "alone/rank-$rank.log")" "recorded/rank-$rank.log" "alone/rank-$rank.log"
+    done
+}
+
+@test "Open MPI: alone, a segmentation fault" { check_crash openmpi segfault 139; }
+@test "MPICH: alone, a segmentation fault" { check_crash mpich segfault 139; }
+@test "Open MPI: alone, abort()" { check_crash openmpi abort 134; }
+@test "MPICH: alone, abort()" { check_crash mpich abort 134; }
+@test "Open MPI: alone, a failed assertion" { check_crash openmpi assert 134; }
+@test "MPICH: alone, a failed assertion" { check_crash mpich assert 134; }
+@test "Open MPI: alone, MPI_Abort" { check_crash openmpi mpi_abort 7; }
+@test "MPICH: alone, MPI_Abort" { check_crash mpich mpi_abort 7; }
+@test "Open MPI: alone, exit() without MPI_Finalize" { check_crash openmpi exit 3; }
+@test "MPICH: alone, exit() without MPI_Finalize" { check_crash mpich exit 3; }
+
+# check_order MPI: a crash in some orders only, and an order in which all goes well.
+check_order() {
+    local said
+    record_until "$1" bad crash order
+    expect_status 139
+    said=$output
+    extract 1
+    output=$said
+    expect_end 1 139
+    record_until "$1" good crash order
+    said=$output
+    extract 1
+    output=$said
+    expect_end 1 0
+}
+
+@test "Open MPI: a crash in some orders comes back alone" { check_order openmpi; }
+@test "MPICH: a crash in some orders comes back alone" { check_order mpich; }
+
+# check_fatal MPI: the library ends the rank inside a call; alone it ends in that call.
+check_fatal() {
+    record_until "$1" bad truncate
+    extract 0
+    alone 0
+    expect_status 143
+    expect_in "$stderr" "rank 0 was ended in this call, MPI_Recv"
+}
+
+@test "Open MPI: an error that is fatal ends the rank alone in the same call" { check_fatal openmpi; }
+@test "MPICH: an error that is fatal ends the rank alone in the same call" { check_fatal mpich; }
+
+# ---- files ----
+
+# expect_refused TEXT: nothing is run.
+expect_refused() {
+    alone 0
+    expect_status 122
+    expect_in "$stderr" "$1"
+    expect_in "$stderr" "hint: refrain extract --rank 0"
+    [ -z "$output" ]
+    [ -z "$(ls alone)" ]
+}
+
+check_damage() {
+    record_until "$1" good recv_wildcard
+    extract 0
+    mv trace whole
+    local size
+    size=$(stat -c %s whole/rank-0.contents)
+    for cut in 0 10 100 $((size / 2)) $((size - 1)); do
+        rm -rf trace
+        cp -r whole trace
+        truncate -s "$cut" trace/rank-0.contents
+        expect_refused "rank-0.contents: is cut off"
+    done
+    for place in 8 40 $((size / 2)) $((size - 20)); do
+        rm -rf trace
+        cp -r whole trace
+        printf '\252\125\252' | dd of=trace/rank-0.contents bs=1 seek="$place" conv=notrunc status=none
+        expect_refused "rank-0.contents: "
+    done
+    rm -rf trace
+    cp -r whole trace
+    rm trace/rank-0.contents
+    expect_refused "rank 0 was not extracted"
+    cp whole/rank-0.contents trace
+    echo '{"arguments": ' > trace/rank-0.start
+    expect_refused "rank-0.start: damaged"
+    rm trace/rank-0.start
+    expect_refused "rank 0 was not extracted"
+    # A new extraction makes it whole.
+    extract 0
+    alone 0
+    expect_status 0
+}
+
+@test "Open MPI: damaged and missing contents are told" { check_damage openmpi; }
+@test "MPICH: damaged and missing contents are told" { check_damage mpich; }
+
+# What a crash left, of which a part is not yet compressed.
+check_tail() {
+    record_until "$1" bad crash segfault
+    extract 1
+    [ -s trace/rank-1.contents.tail ]
+    rm trace/rank-1.contents.tail
+    alone 1
+    expect_status 122
+    expect_in "$stderr" "rank-1.contents"
+    [ -z "$output" ]
+}
+
+@test "Open MPI: contents without their tail are told" { check_tail openmpi; }
+@test "MPICH: contents without their tail are told" { check_tail mpich; }
+
+check_others() {
+    local said
+    record_until "$1" good recv_wildcard
+    said=$output
+    extract 0
+    cp trace/rank-0.contents before
+    extract 2
+    extract 1,3
+    cmp before trace/rank-0.contents
+    for rank in 0 1 2 3; do
+        output=$said
+        expect_end $rank 0
+    done
+    run_apart "$REFRAIN" extract --rank 4 trace
+    [ "$status" -ne 0 ]
+    expect_in "$stderr" "4"
+    cmp before trace/rank-0.contents
+}
+
+@test "Open MPI: what was extracted stays when others are" { check_others openmpi; }
+@test "MPICH: what was extracted stays when others are" { check_others mpich; }
+
+# ---- programs ----
+
+# relay MPI [FLAG...]: rank 0 adds up what the other sends; then it asks for more, or not.
+relay() {
+    compile "$@" << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv) {
+    int rank, word = 1, sum = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 10; i++)
+        if (rank == 0) {
+            MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            sum += word * i;
+        } else {
+            word = i * i;
+            MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        }
+#ifdef CHANGED
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+#else
+    MPI_Bcast(&sum, 1, MPI_INT, 0, MPI_COMM_WORLD);
+#endif
+#ifdef SAYS_MORE
+    printf("rank %d says more\n", rank);
+#endif
+    printf("rank %d: %d\n", rank, sum);
+    MPI_Finalize();
+    return 0;
+}
+END
+}
+
+check_rebuilt() {
+    relay "$1" relay
+    "$REFRAIN" record -q -o trace "${launch[@]}" > recorded.text
+    extract 0-1
+    relay "$1" relay -O2 -DSAYS_MORE
+    for rank in 0 1; do
+        alone $rank
+        expect_status 0
+        [ "$output" = "rank $rank says more
+$(grep "^rank $rank: " recorded.text)" ]
+    done
+    # Other calls than those that were kept.
+    relay "$1" relay -DCHANGED
+    for rank in 0 1; do
+        alone $rank
+        expect_status 121
+        expect_in "$stderr" "the replay diverged: rank $rank"
+        expect_in "$stderr" "came      MPI_Allreduce at relay.c:17"
+        [ -z "$output" ]
+    done
+}
+
+@test "Open MPI: a rank alone may be rebuilt, but not make other calls" { check_rebuilt openmpi; }
+@test "MPICH: a rank alone may be rebuilt, but not make other calls" { check_rebuilt mpich; }
