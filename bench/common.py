@@ -24,8 +24,8 @@ TIMEOUT = 300  # seconds for one run; the longest takes a few
 MPI_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 # wall, cpu: of the whole command. inside: seconds between MPI_Init and MPI_Finalize as the program
-# measured them. output: its lines, sorted, as those of several ranks come in any order. ranks: what
-# each rank measured for itself, if it did: seconds of the clock and of the processor.
+# measured them. ranks: what each rank measured for itself, if it did: seconds of the clock and of
+# the processor.
 Run = namedtuple("Run", "wall cpu inside output ranks")
 Spread = namedtuple("Spread", "median low high")
 
@@ -48,6 +48,11 @@ def spread(values):
         return Spread(values[0], values[0], values[0])
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     return Spread(median, low, high)
+
+
+def sorted_lines(output):
+    """Lines of several ranks come in any order."""
+    return tuple(sorted(output.splitlines()))
 
 
 def word_after(output, word):
@@ -138,7 +143,7 @@ class Bench:
             wall,
             usage.ru_utime + usage.ru_stime,
             float(inside.read_text()) if inside.exists() else None,
-            "".join(sorted(out.read_text().splitlines(keepends=True))),
+            out.read_text(),
             {
                 int(file.name.removeprefix("inside-")): tuple(map(float, file.read_text().split()))
                 for file in self.scratch.glob("inside-*")
@@ -161,7 +166,7 @@ class Bench:
         except Failure as failure:
             kept = self.keep(trace)
             raise Failure(f"{words[0]} failed, trace kept in {kept}: {failure}") from failure
-        if run.output != expected:
+        if sorted_lines(run.output) != sorted_lines(expected):
             kept = self.keep(trace)
             raise Failure(
                 f"refrain {shlex.join(words)} {kept}: printed something else:\n"
