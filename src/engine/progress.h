@@ -50,14 +50,19 @@ struct rf_progress {
 };
 
 /* Environment variables between the command line and the preloaded adapters:
-   REFRAIN_MODE   record | replay | alone; anything else, or unset: the adapter only passes calls
-                  through
+
+   REFRAIN_MODE   record | replay | alone; anything else, or unset: calls only pass through
+
    REFRAIN_TRACE  absolute path of the trace directory
-   REFRAIN_RUN    replay, alone: absolute path of the directory for progress files (rank-R.progress);
-                  record: unset
-   REFRAIN_SCHEME order
+
+   REFRAIN_RUN    replay, alone: absolute path of the directory for rank-R.progress; record: unset
+
+   REFRAIN_SCHEME order | data
+
    REFRAIN_KEEP   replay: the ranks that keep what they get from MPI, as 7,9-11
+
    REFRAIN_RANK   alone: the rank that this process is
+
    REFRAIN_CHECK  xor | crc32c: checksums of what a rank receives are kept, or compared */
 
 #endif

@@ -209,13 +209,13 @@ void rf_output_hold(struct rf_output *output) {
 
 static void remember(MPI_Request request, const struct rf_kept_request *what) {
     uint64_t key = rf_request_key(request);
-    if (request_free == request_room) {
-        uint32_t size = request_room ? request_room * 2 : 64;
-        struct rf_kept_request *grown = rf_kept_room(requests, size * sizeof *requests);
-        for (uint32_t i = request_room; i < size; i++)
-            grown[i].key = i + 1;
-        requests = grown;
-        request_room = size;
+    if (request_free >= request_room) {
+        uint32_t first = request_room;
+        request_room += request_room + 64;
+        requests = rf_kept_room(requests, request_room * sizeof *requests);
+        memset(requests + first, 0, (request_room - first) * sizeof *requests);
+        for (uint32_t i = first; i < request_room; i++)
+            requests[i].key = i + 1;
     }
     uint32_t place = request_free;
     request_free = (uint32_t)requests[place].key;
