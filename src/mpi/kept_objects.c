@@ -209,7 +209,7 @@ void rf_output_hold(struct rf_output *output) {
 
 static void remember(MPI_Request request, const struct rf_kept_request *what) {
     uint64_t key = rf_request_key(request);
-    if (request_free >= request_room) {
+    if (!requests || request_free >= request_room) {
         uint32_t first = request_room;
         request_room += request_room + 64;
         requests = rf_kept_room(requests, request_room * sizeof *requests);
