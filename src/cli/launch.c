@@ -12,7 +12,7 @@
 #include "messages.h"
 #include "text.h"
 
-enum { VARIABLES_MOST = 9 };
+enum { VARIABLES_MOST = 10 };
 
 struct variable {
     const char *name;
@@ -47,6 +47,9 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
         list[count++] = (struct variable){"REFRAIN_KEEP", rf_copy(launch->keep)};
     if (launch->rank)
         list[count++] = (struct variable){"REFRAIN_RANK", rf_copy(launch->rank)};
+    /* Open MPI's jobs of one process all use one directory, and the first to end takes it away. */
+    if (launch->rank && launch->run)
+        list[count++] = (struct variable){"OMPI_MCA_orte_tmpdir_base", rf_copy(launch->run)};
     return count;
 }
 

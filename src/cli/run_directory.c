@@ -1,7 +1,8 @@
 #include "run_directory.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,13 +20,15 @@ char *rf_run_directory(struct rf_error *error) {
     return NULL;
 }
 
-/* The directory holds plain files only. */
+static int take_away(const char *path, const struct stat *facts, int kind, struct FTW *place) {
+    (void)facts;
+    (void)kind;
+    (void)place;
+    return remove(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
+/* A rank alone that crashed leaves directories of Open MPI in it. */
 void rf_run_directory_remove(char *path) {
-    DIR *entries = opendir(path);
-    for (struct dirent *entry; entries && (entry = readdir(entries));)
-        unlinkat(dirfd(entries), entry->d_name, 0);
-    if (entries)
-        closedir(entries);
-    rmdir(path);
+    nftw(path, take_away, 16, FTW_DEPTH | FTW_PHYS);
     free(path);
 }

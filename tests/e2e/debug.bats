@@ -117,7 +117,7 @@ hint: refrain extract --rank 1" ]
 @test "a start that says nothing: 122" {
     launch openmpi 2 recv_wildcard
     "$REFRAIN" record -q "${launch[@]}" > recorded.text
-    echo contents > refrain.data/latest/rank-1.contents
+    "$REFRAIN" extract -q --rank 1 > extracted.text
     for text in '' '{' '{}' '{"executable": "/bin/true", "arguments": [], "directory": "/", "environment": {}}' \
         '{"executable": "/bin/true", "arguments": [1], "directory": "/", "environment": {}}'; do
         echo "$text" > refrain.data/latest/rank-1.start
@@ -137,7 +137,7 @@ hint: refrain extract --rank 1" ]
     launch openmpi 2 recv_wildcard
     "$REFRAIN" record -q "${launch[@]}" > recorded.text
     trace=refrain.data/latest
-    echo contents > $trace/rank-1.contents
+    "$REFRAIN" extract -q --rank 1 > extracted.text
     mkdir place
     cat > show << 'END'
 #!/bin/sh

@@ -203,6 +203,32 @@ check_others() {
 @test "Open MPI: what was extracted stays when others are" { check_others openmpi; }
 @test "MPICH: what was extracted stays when others are" { check_others mpich; }
 
+# Ranks alone at the same time know nothing of one another, and leave nothing behind.
+check_at_once() {
+    record_until "$1" good recv_wildcard
+    extract 0-3
+    mkdir places
+    for _ in 1 2 3 4 5; do
+        for rank in 0 1 2 3; do
+            TMPDIR=$PWD/places timeout -k 5 60 "$REFRAIN" replay --rank $rank trace > "said-$rank" 2>&1 &
+        done
+        wait
+        for rank in 0 1 2 3; do
+            expect_in "$(cat said-$rank)" "rank $rank alone"
+            expect_in "$(cat said-$rank)" "no difference"
+        done
+    done
+    [ -z "$(ls places)" ]
+    record_until "$1" bad crash segfault
+    extract 1
+    TMPDIR=$PWD/places run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace
+    expect_status 139
+    [ -z "$(ls places)" ]
+}
+
+@test "Open MPI: ranks alone at the same time" { check_at_once openmpi; }
+@test "MPICH: ranks alone at the same time" { check_at_once mpich; }
+
 # ---- programs ----
 
 # relay MPI [FLAG...]: rank 0 adds up what the other sends; then it asks for more, or not.
