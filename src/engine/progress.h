@@ -52,8 +52,8 @@ struct rf_progress {
    REFRAIN_MODE   record | replay | alone; anything else, or unset: the adapter only passes calls
                   through
    REFRAIN_TRACE  absolute path of the trace directory
-   REFRAIN_RUN    replay, alone: absolute path of the directory for progress files (rank-R.progress);
-                  record: unset
+   REFRAIN_RUN    replay, alone: absolute path of the directory for progress files
+                  (rank-R.progress); record: unset
    REFRAIN_SCHEME order
    REFRAIN_KEEP   replay: the ranks that keep what they get from MPI, as 7,9-11
    REFRAIN_RANK   alone: the rank that this process is
