@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# What is kept of contents at record time: checksums, and everything.
+
+load common
+
+record() {
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "$@"
+    expect_status 0
+}
+
+replay() {
+    run_apart timeout -k 5 60 "$REFRAIN" replay trace
+}
+
+checks_find_the_first_difference() {
+    launch "$1" 4 padding
+    PADDING=a record --fill --check "$2" "${launch[@]}"
+    PADDING=a CHANGED=1 replay
+    expect_status 121
+    expect_in "$stderr" "rank 0"
+    expect_in "$stderr" "the message from rank 2 with tag 7, 64 bytes, has other contents"
+    expect_in "$stderr" "MPI_Recv at padding.c:"
+}
+
+@test "Open MPI: a checksum tells which message differs first" {
+    checks_find_the_first_difference openmpi crc32c
+}
+
+@test "MPICH: a checksum tells which message differs first" {
+    checks_find_the_first_difference mpich xor
+}
+
+padding_is_told_and_filled() {
+    launch "$1" 4 padding
+    PADDING=a record --check crc32c "${launch[@]}"
+    PADDING=b replay
+    expect_status 121
+    expect_in "$stderr" "never written"
+    expect_in "$stderr" "--fill"
+    rm -rf trace
+    PADDING=a record --fill --check crc32c "${launch[@]}"
+    for _ in 1 2 3; do
+        PADDING=b replay
+        expect_status 0
+        expect_in "$stderr" "no difference"
+    done
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "checksums crc32c, fresh memory filled"
+}
+
+@test "Open MPI: memory that was never written is told, and can be filled" {
+    padding_is_told_and_filled openmpi
+}
+
+@test "MPICH: memory that was never written is told, and can be filled" {
+    padding_is_told_and_filled mpich
+}
+
+@test "checksums are compared while ranks are extracted" {
+    launch mpich 4 padding
+    PADDING=a record --fill --check crc32c "${launch[@]}"
+    PADDING=a CHANGED=1 run_apart timeout -k 5 60 "$REFRAIN" extract --rank 0 trace
+    expect_status 121
+    [ ! -e trace/rank-0.contents ]
+    PADDING=a run_apart timeout -k 5 60 "$REFRAIN" extract --rank 0 trace
+    expect_status 0
+    run_apart timeout -k 5 60 "$REFRAIN" replay --rank 0 trace
+    expect_status 0
+}
+
+@test "an unknown checksum is refused" {
+    run_apart "$REFRAIN" record --check md5 true
+    expect_status 120
+    expect_in "$stderr" "--check md5: unknown checksum"
+    [ ! -e refrain.data ]
+}
+
+# A rank that ends badly does so alone, with no run in between.
+data_of_a_bad_end() {
+    launch "$1" 4 crash "$2" 10
+    rm -rf trace
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -s data -o trace "${launch[@]}"
+    [ "$status" -ne 0 ]
+    result=$(grep '^rank 1: ' <<< "$output")
+    run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace
+    expect_status "$3"
+    expect_in "$stderr" "replayed: trace: rank 1 alone"
+    [ "$(grep '^rank 1: ' <<< "$output")" = "$result" ]
+}
+
+@test "Open MPI: contents kept at record time, up to a bad end" {
+    data_of_a_bad_end openmpi segfault 139
+    data_of_a_bad_end openmpi abort 134
+    data_of_a_bad_end openmpi exit 3
+    data_of_a_bad_end openmpi mpi_abort 7
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "scheme     data"
+}
+
+@test "MPICH: contents kept at record time, up to a bad end" {
+    data_of_a_bad_end mpich segfault 139
+    data_of_a_bad_end mpich assert 134
+    data_of_a_bad_end mpich exit 3
+    data_of_a_bad_end mpich mpi_abort 7
+}
+
+@test "a damaged checksum file is told" {
+    launch mpich 4 padding
+    record --check crc32c "${launch[@]}"
+    printf 'x' | dd of=trace/rank-0.checks bs=1 seek=3 conv=notrunc status=none
+    replay
+    [ "$status" -eq 121 ] || [ "$status" -eq 122 ]
+    expect_in "$stderr" "rank-0.checks"
+}
