@@ -217,11 +217,22 @@ static int judge(struct rf_rerun *rerun, int status, const char *run, int rank) 
     return code;
 }
 
+/* Events are counted only where the replay of the job goes. */
+static bool counts_events(const struct rf_rerun *rerun, int rank) {
+    struct rf_error ignored = {0};
+    struct rf_start start = {0};
+    bool counts = !rf_start_load(&start, rerun->directory, rank, &ignored) || !start.recorded;
+    rf_start_free(&start);
+    return counts;
+}
+
 static int debug(struct rf_rerun *rerun, const struct rf_options *options,
                  const struct place *place, const struct tools *tools, int rank) {
     struct rf_error error = {0};
     struct rf_start start = {0};
-    if (!rf_extracted_bytes(rerun->directory, rank) || options->command) {
+    bool to_event = options->event != UINT64_MAX;
+    if (!rf_extracted_bytes(rerun->directory, rank) || options->command ||
+        (to_event && !counts_events(rerun, rank))) {
         int code = extract(rerun, options, rank);
         if (code != RF_EXIT_OK)
             return code;

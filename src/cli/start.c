@@ -110,7 +110,8 @@ bool rf_start_load(struct rf_start *start, const char *trace, int rank, struct r
         *start = (struct rf_start){.executable = bytes_of(executable),
                                    .directory = bytes_of(directory),
                                    .arguments = arguments_of(arguments),
-                                   .environment = environment_of(environment)};
+                                   .environment = environment_of(environment),
+                                   .recorded = json_is_true(json_object_get(object, "recorded"))};
         snprintf(start->rank, sizeof start->rank, "%d", rank);
     } else {
         rf_fail(error, RF_EXIT_TRACE, "%s: damaged: %s", path,

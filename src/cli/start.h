@@ -10,6 +10,7 @@ struct rf_start {
     char **arguments;
     char **environment; /* without what ties the process to its launcher or to us */
     char rank[16];      /* as a word */
+    bool recorded;      /* its contents were kept while it was recorded: events are not counted */
 };
 
 bool rf_start_load(struct rf_start *start, const char *trace, int rank, struct rf_error *error);

@@ -73,7 +73,7 @@ static bool is_text(const char *text) {
 }
 
 /* How this process was started: alone, nobody else knows. */
-static bool write_start(const char *trace, struct rf_error *error) {
+static bool write_start(const char *trace, bool record, struct rf_error *error) {
     extern char **environ;
     char path[PATH_MAX], text[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.start", trace, rf_mpi.rank);
@@ -82,7 +82,7 @@ static bool write_start(const char *trace, struct rf_error *error) {
     if (file && arguments) {
         ssize_t length = readlink("/proc/self/exe", text, sizeof text - 1);
         text[length > 0 ? length : 0] = 0;
-        fputs("{\"executable\": ", file);
+        fprintf(file, "{\"recorded\": %s, \"executable\": ", record ? "true" : "false");
         put_text(file, text);
         fputs(", \"arguments\": [", file);
         char *argument = NULL;
@@ -201,7 +201,7 @@ static void check(const void *data, size_t size) {
 bool rf_keep_open(const char *trace, bool record, struct rf_error *error) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.contents%s", trace, rf_mpi.rank, record ? "" : ".new");
-    if (!write_start(trace, error))
+    if (!write_start(trace, record, error))
         return false;
     writer = rf_contents_create(path, error);
     if (!writer)
