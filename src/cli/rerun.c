@@ -134,6 +134,15 @@ static bool detect_same(const struct rf_options *options, const json_t *manifest
     return rf_hint(error, "refrain info");
 }
 
+/* A replay may run where there are fewer cores than ranks: Open MPI must not refuse that, and its
+   waiting ranks must give up the core. What the command itself says counts more. */
+static void allow_few_cores(const struct rf_rerun *rerun) {
+    if (rerun->summary.size <= sysconf(_SC_NPROCESSORS_ONLN))
+        return;
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+    setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+}
+
 /* Everything that can be wrong is found before anything is run. */
 static bool prepare(const struct rf_rerun *rerun, const struct rf_options *options,
                     struct rf_detected *detected, struct rf_error *error) {
@@ -145,6 +154,7 @@ static bool prepare(const struct rf_rerun *rerun, const struct rf_options *optio
                        "%s: the directory of the recorded run cannot be entered: %s", directory,
                        strerror(errno));
     rf_environment_restore(json_object_get(rerun->manifest, "environment"));
+    allow_few_cores(rerun);
     if (!detect_same(options, rerun->manifest, rerun->replayed.command, detected, error))
         return false;
     if (options->verbose) {

@@ -133,7 +133,6 @@ static struct {
     enum rf_checksum kind;
     struct rf_contents_writer *writer;
     struct rf_contents_reader *reader;
-    uint64_t count;
     const MPI_Status *message; /* the message that is being checked, if it is one */
     bool filled;               /* fresh memory was filled, so it can be told */
 } checks;
@@ -152,6 +151,12 @@ bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_
         checks.reader = rf_contents_open(path, error);
     if (!checks.writer && !checks.reader)
         return false;
+    if (record && rf_the_session.concurrent) {
+        /* A program must not come to harm: threads would meet in the tables. */
+        rf_contents_close(checks.writer, error);
+        memset(&checks, 0, sizeof checks);
+        return rf_fail(error, RF_EXIT_ENVIRONMENT, "the program asked for MPI_THREAD_MULTIPLE");
+    }
     install(RF_LAYER_CHECKING);
     return true;
 }
@@ -185,7 +190,6 @@ static _Noreturn void differs(const void *data, size_t size) {
 /* A recording that was cut off has no more checksums from there on. */
 static void check(const void *data, size_t size) {
     uint32_t recorded, sum = rf_checksum(checks.kind, data, size);
-    checks.count++;
     if (checks.writer) {
         rf_contents_put(checks.writer, &sum, sizeof sum);
     } else if (!rf_contents_get(checks.reader, &recorded, sizeof recorded)) {
@@ -201,6 +205,8 @@ static void check(const void *data, size_t size) {
 bool rf_keep_open(const char *trace, bool record, struct rf_error *error) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.contents%s", trace, rf_mpi.rank, record ? "" : ".new");
+    if (record && rf_the_session.concurrent)
+        return rf_fail(error, RF_EXIT_ENVIRONMENT, "the program asked for MPI_THREAD_MULTIPLE");
     if (!write_start(trace, record, error))
         return false;
     writer = rf_contents_create(path, error);

@@ -112,3 +112,20 @@ data_of_a_bad_end() {
     [ "$status" -eq 121 ] || [ "$status" -eq 122 ]
     expect_in "$stderr" "rank-0.checks"
 }
+
+# mpi4py asks for MPI_THREAD_MULTIPLE.
+@test "Open MPI: what several threads may call is recorded without contents, and says so" {
+    launch=(mpirun.openmpi -n 2 /usr/bin/python3 "$PROGRAMS/openmpi/python_wildcard.py")
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -s data --check crc32c -o trace "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "messages are not checked: the program asked for MPI_THREAD_MULTIPLE"
+    expect_in "$stderr" "contents are not kept: the program asked for MPI_THREAD_MULTIPLE"
+    replay
+    expect_status 0
+    run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace
+    expect_status 122
+    run_apart timeout -k 5 60 "$REFRAIN" extract --rank 1 trace
+    expect_status 0
+    run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace
+    expect_status 0
+}

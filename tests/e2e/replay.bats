@@ -224,3 +224,15 @@ assert facts["outcome"] == "diverged" and facts["status"] == 121 and "ranks" in 
     expect_status 123
     expect_in "$stderr" "nothing replayed"
 }
+
+@test "Open MPI: a replay may have more ranks than cores" {
+    unset OMPI_MCA_rmaps_base_oversubscribe
+    launch openmpi $(($(nproc) + 2)) recv_wildcard
+    run_apart timeout -k 5 60 "${launch[@]}"
+    [ "$status" -ne 0 ]
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace mpirun.openmpi --oversubscribe "${launch[@]:1}"
+    expect_status 0
+    run_apart timeout -k 5 60 "$REFRAIN" replay trace -- "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "no difference"
+}
