@@ -14,7 +14,8 @@ USAGE, FAULT = 120, 125
 DIVERGED = 3  # enum rf_state
 # Libraries that are not what the user is looking for, with or without debugging information.
 FOREIGN = re.compile(
-    r"librefrain-|/lib(mpi(ch|fort|cxx|_\w+)?|open-|pmix|prrte|ucp|ucs|uct|fabric|event|hwloc|c|m|pthread|gfortran|stdc)\b"
+    r"librefrain-|^/proc/\d+/fd/"
+    r"|/lib(mpi(ch|fort|cxx|_\w+)?|open-|pmix|prrte|ucp|ucs|uct|fabric|event|hwloc|c|m|pthread|gfortran|stdc)\b"
     r"|/ld-linux|^/(usr/)?lib(32|64)?/"
 )
 
@@ -257,9 +258,9 @@ class Rank:
         gdb.events.stop.connect(self.on_stop)
 
     def on_library(self, event):
-        # Only now are these functions known.
+        # Only now are these functions known. The adapter may be preloaded by another name than its own.
         name = os.path.basename(event.new_objfile.filename or "")
-        if name.startswith("librefrain-") and not self.take:
+        if not self.take and event.new_objfile.lookup_global_symbol("rf_replay_take"):
             self.diverge = Silent("rf_diverge")
             # Where the recorded rank did not abort, this is a difference, which is told as such.
             self.abort = Silent("MPI_Abort") if self.task.aborts else None

@@ -104,7 +104,7 @@ hint: refrain record mpirun -n 4 ./program" ]
 }
 
 @test "schemes of later versions are named as such" {
-    for scheme in data sender race cdc; do
+    for scheme in sender race cdc; do
         run_apart "$REFRAIN" record -s "$scheme" touch ran
         expect_status 120
         expect_in "$stderr" "--scheme $scheme: not available in this version"
