@@ -1,8 +1,13 @@
 /* Waiting in a replay. What is waited for has happened in the recorded run, so it will come; until
    then the core belongs to the ranks that still have to make it happen. */
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "mpi/adapter.h"
 
-#define LOOKS_BEFORE_SLEEP 4u /* even; Open MPI gives up the core in each that finds nothing */
+/* Both even. Where ranks share cores, Open MPI gives up its core in each look for nothing. */
+#define LOOKS_IN_A_CROWD 4u
+#define LOOKS_AT_LEISURE 2000u
 #define ANSWERS_PER_LOOK 64u
 #define SHORTEST_SLEEP 50000
 #define LONGEST_FIRST_SLEEP 1600000
@@ -13,12 +18,26 @@
    the first sleep may be long; where they do not, it must be short. */
 static long first_sleep = SHORTEST_SLEEP;
 
+/* A rank with a core of its own takes nobody's time while it looks, and a message that is answered
+   at once comes sooner than a sleeper wakes up. */
+static unsigned looks_before_sleep(void) {
+    static unsigned looks;
+    if (!looks) {
+        const char *count = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+        if (!count)
+            count = getenv("MPI_LOCALNRANKS");
+        long ranks = count ? strtol(count, NULL, 10) : rf_mpi.size;
+        looks = ranks > sysconf(_SC_NPROCESSORS_ONLN) ? LOOKS_IN_A_CROWD : LOOKS_AT_LEISURE;
+    }
+    return looks;
+}
+
 /* Between two sleeps it looks twice: once more after saying that it is going to sleep, lest the
    ring came just before, and once after waking up. What the looks got on with may be what the other
    side waits for: a long message takes several steps of both. */
 void rf_wait_a_little(struct rf_patience *patience) {
     unsigned looks = patience->looks++;
-    if (looks < LOOKS_BEFORE_SLEEP)
+    if (looks < looks_before_sleep())
         return;
     if (looks % 2 == 0) {
         patience->heard = rf_bell_listen(patience->owner);
