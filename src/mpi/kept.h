@@ -28,8 +28,6 @@ struct rf_output {
 
 /* ---- kept.c: the stream ---- */
 
-/* Record: writes checksums; replay: compares them. May be followed by rf_keep_open. */
-bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_error *error);
 /* While it is recorded (`record`) a rank makes other calls of the library than in a replay. One
    that runs alone on such contents therefore records again, and throws that away. */
 bool rf_keep_open(const char *trace, bool record, struct rf_error *error);
@@ -55,17 +53,43 @@ void rf_kept_callbacks(bool again);
 void rf_kept_orphan(int32_t number);
 void rf_kept_change(int32_t number);
 void rf_through(void *data, size_t size);
+/* A block may be large, and equal ones are kept once. */
+void rf_through_block(void *data, size_t size);
 void rf_through_status(MPI_Status *status);
+/* kept_data.c */
 void rf_through_output(const struct rf_output *output, const MPI_Status *status);
 /* Alone: ends the run, since nobody knows what this function returned. */
 _Noreturn void rf_cannot_answer(const char *name);
 /* While keeping: says so, once. */
 void rf_cannot_keep(enum rf_function function, const char *name);
 
+/* Puts the layer between the wrappers and the library. */
+void rf_layer_install(enum rf_layer layer);
+
 /* As realloc, but it succeeds or ends the run. */
 void *rf_kept_room(void *old, size_t size) __attribute__((returns_nonnull));
+/* The same for a key that is not in the table yet. */
+void rf_kept_enter(struct rf_handle_map *map, uint64_t key, uint32_t place);
 
-/* ---- kept_objects.c: communicators, groups, requests ---- */
+/* ---- kept_start.c ---- */
+
+/* `record`: the contents are kept while the rank is recorded. */
+bool rf_start_write(const char *trace, bool record, struct rf_error *error);
+
+/* ---- kept_checks.c ---- */
+
+/* Record: writes checksums; replay: compares them. May be followed by rf_keep_open. */
+bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_error *error);
+bool rf_checks_close(struct rf_error *error);
+void rf_checks_abandon(void);
+/* Does nothing unless checksums were opened. */
+void rf_check(const void *data, size_t size);
+/* What only a rank that is extracted looks at, or what nobody has written, is not checked. */
+void rf_checks_pause(bool pause);
+/* The message that the next blocks belong to, or NULL. */
+void rf_check_message(const MPI_Status *status);
+
+/* ---- kept_objects.c: communicators, groups, messages ---- */
 
 struct rf_comm_facts {
     int32_t rank, size, remote, inter, neighbours;
@@ -73,8 +97,16 @@ struct rf_comm_facts {
 void rf_facts_begin(void);
 const struct rf_comm_facts *rf_facts(MPI_Comm comm);
 void rf_facts_forget(MPI_Comm comm);
+/* Of a communicator that has just been made. */
+void rf_through_facts(MPI_Comm comm);
 void rf_through_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent);
 void rf_through_group(MPI_Group *group);
+
+/* Alone: a message that was taken out of the queue. */
+void rf_through_message(MPI_Message *message);
+void rf_message_end(MPI_Message *message);
+
+/* ---- kept_requests.c ---- */
 
 struct rf_kept_request {
     uint64_t key;
@@ -100,10 +132,6 @@ void rf_requests_close(void);
 /* The request was completed by a call that the library has made, or that is answered now.
    `wanted`: the program looks at the status. */
 void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *status, bool wanted);
-/* Alone: a message that was taken out of the queue. */
-void rf_through_message(MPI_Message *message);
-void rf_message_end(MPI_Message *message);
-
 /* An output that is described now and comes later: the program may free its datatype before. */
 void rf_output_hold(struct rf_output *output);
 void rf_output_release(struct rf_output *output);

@@ -1,23 +1,6 @@
-/* Extraction: communicators, groups, requests and messages. Alone they are real objects of the
-   library, since Fortran and attributes need that, but each of a single process. */
-#include <stdlib.h>
-
+/* Extraction: communicators, groups and messages. Alone they are real objects of the library, since
+   Fortran and attributes need that, but each of a single process. */
 #include "mpi/kept.h"
-
-void *rf_kept_room(void *old, size_t size) {
-    void *room = realloc(old, size ? size : 1);
-    if (!room && rf_the_session.replayer.progress)
-        rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "out of memory: %zu bytes", size);
-    if (!room)
-        abort();
-    return room;
-}
-
-/* A handle is not in the table yet. */
-static void enter(struct rf_handle_map *map, uint64_t key, uint32_t place) {
-    if (!rf_handle_add(map, key, place))
-        abort();
-}
 
 /* ---- communicators ---- */
 
@@ -64,7 +47,7 @@ static void learn(MPI_Comm comm, const struct rf_comm_facts *facts) {
         comm_room = size;
     }
     comms[place] = (struct known_comm){*facts, true};
-    enter(&comm_map, rf_comm_key(comm), place);
+    rf_kept_enter(&comm_map, rf_comm_key(comm), place);
 }
 
 void rf_facts_begin(void) {
@@ -106,7 +89,7 @@ static void make_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
     rf_library.Errhandler_free(&handler);
 }
 
-static void through_facts(MPI_Comm comm) {
+void rf_through_facts(MPI_Comm comm) {
     struct rf_comm_facts facts = {0};
     if (!rf_alone())
         facts = ask(comm);
@@ -124,7 +107,7 @@ void rf_through_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
     if (rf_alone())
         make_comm(comm, like, parent);
     rf_kept_callbacks(true);
-    through_facts(*comm);
+    rf_through_facts(*comm);
 }
 
 /* ---- groups ---- */
@@ -141,270 +124,6 @@ void rf_through_group(MPI_Group *group) {
         rf_library.Group_incl(self, 1, (const int[]){0}, group);
         rf_library.Group_free(&self);
     }
-}
-
-/* ---- requests ---- */
-
-static struct rf_handle_map request_map;
-static struct rf_kept_request *requests;
-static uint32_t request_room, request_free; /* the free ones are chained through `key` */
-
-static int query(void *unused, MPI_Status *status) {
-    (void)unused;
-    rf_library.Status_set_elements(status, MPI_BYTE, 0);
-    rf_library.Status_set_cancelled(status, 0);
-    status->MPI_SOURCE = MPI_UNDEFINED;
-    status->MPI_TAG = MPI_UNDEFINED;
-    return MPI_SUCCESS;
-}
-
-static int release(void *unused) {
-    (void)unused;
-    return MPI_SUCCESS;
-}
-
-static int cancel(void *unused, int complete) {
-    (void)unused;
-    (void)complete;
-    return MPI_SUCCESS;
-}
-
-static void make_request(MPI_Request *request, bool persistent) {
-    if (persistent) {
-        rf_library.Send_init(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, request);
-    } else {
-        rf_library.Grequest_start(query, release, cancel, NULL, request);
-        rf_library.Grequest_complete(*request);
-    }
-}
-
-static bool is_named(MPI_Datatype type) {
-    int integers, addresses, types, combiner;
-    rf_library.Type_get_envelope(type, &integers, &addresses, &types, &combiner);
-    return combiner == MPI_COMBINER_NAMED;
-}
-
-/* With nothing to get, a type may be anything. */
-static bool is_empty(const struct rf_output *output, int part) {
-    return output->count_size == sizeof(int) ? ((const int *)output->counts)[part] <= 0
-                                             : ((const int64_t *)output->counts)[part] <= 0;
-}
-
-/* The program may free its datatypes before the request is complete. */
-void rf_output_hold(struct rf_output *output) {
-    if (output->shape == RF_NOTHING)
-        return;
-    if (output->shape != RF_VARIOUS) {
-        output->owns_type = !is_named(output->type);
-        if (output->owns_type)
-            rf_library.Type_dup(output->type, &output->type);
-        return;
-    }
-    MPI_Datatype *types = rf_kept_room(NULL, (size_t)output->parts * sizeof *types);
-    for (int i = 0; i < output->parts; i++)
-        rf_library.Type_dup(is_empty(output, i) ? MPI_BYTE : output->types[i], &types[i]);
-    output->types = types;
-    output->owns_type = true;
-}
-
-static void remember(MPI_Request request, const struct rf_kept_request *what) {
-    uint64_t key = rf_request_key(request);
-    if (!requests || request_free >= request_room) {
-        uint32_t first = request_room;
-        request_room += request_room + 64;
-        requests = rf_kept_room(requests, request_room * sizeof *requests);
-        memset(requests + first, 0, (request_room - first) * sizeof *requests);
-        for (uint32_t i = first; i < request_room; i++)
-            requests[i].key = i + 1;
-    }
-    uint32_t place = request_free;
-    request_free = (uint32_t)requests[place].key;
-    requests[place] = *what;
-    requests[place].key = key;
-    rf_output_hold(&requests[place].output);
-    enter(&request_map, key, place);
-}
-
-struct rf_kept_request *rf_kept_find(MPI_Request request) {
-    uint32_t place = rf_handle_find(&request_map, rf_request_key(request));
-    return place == RF_NOWHERE ? NULL : &requests[place];
-}
-
-void rf_output_release(struct rf_output *output) {
-    if (output->owns_type && output->shape == RF_VARIOUS) {
-        MPI_Datatype *types = (MPI_Datatype *)output->types;
-        for (int i = 0; i < output->parts; i++)
-            rf_library.Type_free(&types[i]);
-        free(types);
-    } else if (output->owns_type) {
-        rf_library.Type_free(&output->type);
-    }
-    output->owns_type = false;
-}
-
-static void forget(struct rf_kept_request *kept) {
-    rf_output_release(&kept->output);
-    rf_handle_remove(&request_map, kept->key);
-    kept->key = request_free;
-    request_free = (uint32_t)(kept - requests);
-}
-
-/* The libraries have one handle for all requests that are complete at once. Two of them could not
-   be told apart, so the second is finished here. */
-static bool complete_at_once(MPI_Request request, const struct rf_output *output) {
-    int32_t complete = 0;
-    if (output->shape == RF_NOTHING || output->shape == RF_RECEIVED)
-        return false;
-    if (!rf_alone())
-        complete = rf_kept_find(request) != NULL;
-    rf_through(&complete, sizeof complete);
-    return complete;
-}
-
-void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm comm,
-                  MPI_Comm *made, bool persistent) {
-    if (rf_alone())
-        make_request(request, persistent);
-    if (!persistent && output->shape == RF_NOTHING && !made)
-        return;
-    if (!persistent && complete_at_once(*request, output)) {
-        rf_through_output(output, NULL);
-        return;
-    }
-    struct rf_kept_request *stale = rf_kept_find(*request);
-    if (stale)
-        forget(stale);
-    remember(*request, &(struct rf_kept_request){.output = *output,
-                                                 .comm = comm,
-                                                 .made = made,
-                                                 .persistent = persistent,
-                                                 .active = !persistent});
-}
-
-/* Alone: what the library does to the handle of a complete request. */
-static void retire(MPI_Request before, MPI_Request *request, bool persistent) {
-    if (rf_alone() && !persistent && before != MPI_REQUEST_NULL)
-        rf_library.Wait(request, MPI_STATUS_IGNORE);
-}
-
-void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *status, bool wanted) {
-    struct rf_kept_request *kept = rf_kept_find(before);
-    bool active = kept && kept->active;
-    bool persistent = kept && kept->persistent;
-    if (wanted || (active && kept->output.shape == RF_RECEIVED))
-        rf_through_status(status);
-    if (active) {
-        rf_through_output(&kept->output, status);
-        if (kept->made)
-            through_facts(*kept->made);
-        if (persistent)
-            kept->active = false;
-        else
-            forget(kept);
-    }
-    retire(before, request, persistent);
-}
-
-MPI_Comm rf_kept_comm(MPI_Request request) {
-    const struct rf_kept_request *kept = rf_kept_find(request);
-    return kept ? kept->comm : RF_NO_COMM;
-}
-
-/* ---- freed receives ---- */
-
-static struct orphan {
-    MPI_Request request;
-    bool owned; /* to be freed here */
-    struct rf_output output;
-} * orphans;
-static int32_t orphan_count, orphan_room;
-
-static bool adopt(MPI_Request request, struct rf_kept_request *kept, bool owned) {
-    if (!kept->active || kept->output.shape != RF_RECEIVED)
-        return false;
-    if (orphan_count == orphan_room) {
-        int32_t size = orphan_room ? orphan_room * 2 : 16;
-        orphans = rf_kept_room(orphans, (size_t)size * sizeof *orphans);
-        orphan_room = size;
-    }
-    orphans[orphan_count++] = (struct orphan){request, owned, kept->output};
-    kept->output.owns_type = false;
-    return true;
-}
-
-/* Whoever freed a receive while it was recorded frees it in the library now. */
-static void last_look(MPI_Request request) {
-    int complete = 0;
-    for (int32_t i = 0; i < orphan_count; i++)
-        if (!orphans[i].owned && orphans[i].request == request) {
-            rf_library.Request_get_status(request, &complete, MPI_STATUS_IGNORE);
-            if (complete)
-                rf_kept_orphan(i);
-            else
-                orphans[i] = orphans[--orphan_count];
-            return;
-        }
-}
-
-void rf_kept_adopt(MPI_Request request) {
-    struct rf_kept_request *kept = rf_kept_find(request);
-    if (kept && adopt(request, kept, false))
-        forget(kept);
-}
-
-/* The library is not told before the receive is complete: else nobody could ask about it. */
-int rf_kept_free(MPI_Request *request) {
-    struct rf_kept_request *kept = rf_kept_find(*request);
-    bool adopted = kept && adopt(*request, kept, true);
-    if (kept)
-        forget(kept);
-    else if (!rf_alone())
-        last_look(*request);
-    if (rf_alone() || !adopted)
-        return rf_library.Request_free(request);
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
-}
-
-void rf_kept_orphans(void) {
-    for (int32_t i = 0; i < orphan_count;) {
-        int complete = 0;
-        rf_library.Request_get_status(orphans[i].request, &complete, MPI_STATUS_IGNORE);
-        if (complete)
-            rf_kept_orphan(i);
-        else
-            i++;
-    }
-}
-
-void rf_through_orphan(int32_t number) {
-    MPI_Status status = {0};
-    if (number < 0 || number >= orphan_count)
-        rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
-                   "a freed receive was complete here that the program has not posted");
-    struct orphan orphan = orphans[number];
-    orphans[number] = orphans[--orphan_count];
-    if (!rf_alone()) {
-        int complete = 0;
-        rf_library.Request_get_status(orphan.request, &complete, &status);
-        if (orphan.owned)
-            rf_library.Request_free(&orphan.request);
-    }
-    rf_through_status(&status);
-    rf_through_output(&orphan.output, &status);
-    rf_output_release(&orphan.output);
-}
-
-void rf_requests_close(void) {
-    for (int32_t i = 0; i < orphan_count; i++) {
-        if (!rf_alone() && orphans[i].owned)
-            rf_library.Request_free(&orphans[i].request);
-        rf_output_release(&orphans[i].output);
-    }
-    orphan_count = 0;
-    for (uint32_t i = 0; request_map.slots && i <= request_map.mask; i++)
-        if (request_map.slots[i].key)
-            rf_output_release(&requests[request_map.slots[i].value].output);
 }
 
 /* ---- messages ---- */

@@ -32,6 +32,8 @@ static void *grown(void *entries, int32_t count, int32_t *room, size_t size) {
 /* ---- the memory of windows ---- */
 
 static void add_region(MPI_Win win, void *memory, size_t size, bool allocated) {
+    if (rf_layer == RF_LAYER_CHECKING)
+        return; /* what others do to it is not checked */
     regions = grown(regions, region_count, &region_room, sizeof *regions);
     char *copy = rf_alone() ? NULL : rf_kept_room(NULL, size);
     if (copy && size)
@@ -94,10 +96,12 @@ void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
     if (rf_alone())
         rf_library.Win_allocate(size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, baseptr, win);
     memcpy(&base, baseptr, sizeof base);
+    rf_checks_pause(true);
     rf_through_output(
         &(struct rf_output){
             .shape = RF_PLAIN, .buffer = base, .count = (MPI_Count)size, .type = MPI_BYTE},
         NULL);
+    rf_checks_pause(false);
     add_region(*win, base, (size_t)size, true);
 }
 

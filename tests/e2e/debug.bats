@@ -44,10 +44,13 @@ END
     line=$(grep -n "the line that is stopped at" sum.c | cut -d : -f 1)
 }
 
+# The program may end badly, but what it did is recorded.
 record() {
-    "$REFRAIN" record -q "${launch[@]}" "$@" > recorded.text 2> recorder.text || true
-    grep "^rank 0 " recorded.text > recorded0.text || true
-    grep "^rank 2 " recorded.text > recorded2.text || true
+    local ended=0
+    "$REFRAIN" record -q "${launch[@]}" "$@" > recorded.text 2> recorder.text || ended=$?
+    [ "$ended" -lt 120 ] || [ "$ended" -gt 127 ]
+    sed -n "/^rank 0 /p" recorded.text > recorded0.text
+    sed -n "/^rank 2 /p" recorded.text > recorded2.text
 }
 
 # What does not need the contents.
@@ -378,6 +381,45 @@ check_fortran() {
 
 @test "Open MPI: debug finds events in Fortran" { check_fortran openmpi; }
 @test "MPICH: debug finds events in Fortran" { check_fortran mpich; }
+
+# An exception that nobody catches, in C++, and the variable that is to blame.
+check_exception() {
+    cat > thrown.cpp << 'END'
+#include <mpi.h>
+#include <stdexcept>
+
+int main(int argc, char **argv) {
+    int rank, size, sum = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    for (int i = 1; rank == 0 && i < size; i++) {
+        int value;
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        sum = 10 * sum + value;
+    }
+    if (rank == 0)
+        throw std::runtime_error("the sum is wrong");
+    MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+}
+END
+    "mpicxx.$1" -g -O0 -DOMPI_SKIP_MPICXX -o thrown thrown.cpp
+    launch=("mpirun.$1" -n 3 ./thrown)
+    record
+    order=$("$REFRAIN" dump --rank 0 | sed -n 's/.*source \([12]\),.*/\1/p' | tr -d '\n')
+    run_apart "$REFRAIN" debug --rank 0 --batch 'print sum'
+    expect_status 0
+    expect_in "$stderr" "rank 0 stopped by SIGABRT"
+    expect_in "$stderr" "thrown.cpp:15"
+    [[ $output =~ "= $order"$ ]]
+    run_apart "$REFRAIN" replay --rank 0
+    expect_status 134
+}
+
+@test "Open MPI: debug stops at an exception of C++" { check_exception openmpi; }
+@test "MPICH: debug stops at an exception of C++" { check_exception mpich; }
 
 check_ends() {
     compile_sum "$1"

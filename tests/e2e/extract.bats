@@ -78,6 +78,8 @@ check_crash() {
 
 @test "Open MPI: alone, a segmentation fault" { check_crash openmpi segfault 139; }
 @test "MPICH: alone, a segmentation fault" { check_crash mpich segfault 139; }
+@test "Open MPI: alone, a stack that overflows" { check_crash openmpi overflow 139; }
+@test "MPICH: alone, a stack that overflows" { check_crash mpich overflow 139; }
 @test "Open MPI: alone, abort()" { check_crash openmpi abort 134; }
 @test "MPICH: alone, abort()" { check_crash mpich abort 134; }
 @test "Open MPI: alone, a failed assertion" { check_crash openmpi assert 134; }

@@ -23,8 +23,10 @@ static int somebody(int round) {
     return status.MPI_SOURCE;
 }
 
+/* The whole window, while nobody writes into it: not before all have looked either. */
 static void look(const char *what) {
     observe_data(what, memory, NUMBERS * sizeof *memory);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void with_fences(int round) {
@@ -61,7 +63,6 @@ static void with_locks(int round) {
     MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, window);
     look("at home");
     MPI_Win_unlock(rank, window);
-    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 static void with_requests(int round) {
@@ -78,7 +79,6 @@ static void with_requests(int round) {
     MPI_Win_unlock_all(window);
     MPI_Barrier(MPI_COMM_WORLD);
     look("after requests");
-    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* Post, start, complete, wait: everybody to the next one. */

@@ -1,10 +1,15 @@
 /* Rank 1 ends badly after N wildcard receives: crash HOW [N].
-   segfault, abort, assert, mpi_abort, exit (without MPI_Finalize), or order: only if the last
-   message came from the highest rank. */
+   segfault, overflow (of the stack), abort, assert, mpi_abort, exit (without MPI_Finalize), or
+   order: only if the last message came from the highest rank. */
 #include "messages.h"
 
 #include <assert.h>
 #include <signal.h>
+
+static int dig(volatile char *above) {
+    volatile char here[4096] = {*above};
+    return dig(here) + here[17];
+}
 
 static void end_badly(const char *how) {
     /* Launchers may drop the output that they have not read when the job ends. */
@@ -12,6 +17,8 @@ static void end_badly(const char *how) {
     usleep(20000);
     if (strcmp(how, "segfault") == 0)
         raise(SIGSEGV);
+    if (strcmp(how, "overflow") == 0)
+        exit(dig((char[]){1}));
     if (strcmp(how, "abort") == 0)
         abort();
     if (strcmp(how, "assert") == 0)

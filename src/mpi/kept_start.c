@@ -1,0 +1,75 @@
+/* Extraction: rank-R.start, how the process was started. */
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "mpi/kept.h"
+
+static void put_text(FILE *file, const char *text) {
+    fputc('"', file);
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c < 0x20 || *c == '"' || *c == '\\')
+            fprintf(file, "\\u%04x", *c);
+        else
+            fputc(*c, file);
+    fputc('"', file);
+}
+
+/* JSON can hold nothing but UTF-8. */
+static bool is_text(const char *text) {
+    for (const unsigned char *c = (const unsigned char *)text; *c;) {
+        int more = *c < 0x80 ? 0 : *c >> 5 == 6 ? 1 : *c >> 4 == 14 ? 2 : *c >> 3 == 30 ? 3 : -1;
+        if (more < 0)
+            return false;
+        for (c++; more; more--, c++)
+            if (*c >> 6 != 2)
+                return false;
+    }
+    return true;
+}
+
+/* How this process was started: alone, nobody else knows. */
+bool rf_start_write(const char *trace, bool record, struct rf_error *error) {
+    extern char **environ;
+    char path[PATH_MAX], text[PATH_MAX];
+    snprintf(path, sizeof path, "%s/rank-%d.start", trace, rf_mpi.rank);
+    FILE *file = fopen(path, "we");
+    FILE *arguments = fopen("/proc/self/cmdline", "re");
+    if (file && arguments) {
+        ssize_t length = readlink("/proc/self/exe", text, sizeof text - 1);
+        text[length > 0 ? length : 0] = 0;
+        fprintf(file, "{\"recorded\": %s, \"executable\": ", record ? "true" : "false");
+        put_text(file, text);
+        fputs(", \"arguments\": [", file);
+        char *argument = NULL;
+        size_t size = 0;
+        for (int i = 0; getdelim(&argument, &size, 0, arguments) > 0; i++) {
+            fputs(i ? ", " : "", file);
+            put_text(file, argument);
+        }
+        free(argument);
+        fputs("], \"directory\": ", file);
+        put_text(file, getcwd(text, sizeof text) ? text : ".");
+        fputs(", \"environment\": {", file);
+        bool first = true;
+        for (char **variable = environ; *variable; variable++) {
+            const char *equals = strchr(*variable, '=');
+            if (!equals || !is_text(*variable) || equals - *variable >= (ptrdiff_t)sizeof text)
+                continue;
+            snprintf(text, (size_t)(equals - *variable) + 1, "%s", *variable);
+            fputs(first ? "" : ", ", file);
+            put_text(file, text);
+            fputs(": ", file);
+            put_text(file, equals + 1);
+            first = false;
+        }
+        fputs("}}\n", file);
+    }
+    bool good = file && arguments && !ferror(file);
+    if (arguments)
+        fclose(arguments);
+    if (file && fclose(file) != 0)
+        good = false;
+    return good || rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be written", path);
+}
