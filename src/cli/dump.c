@@ -98,17 +98,10 @@ static void print_json(struct dump *dump, const struct rf_event *event) {
 }
 
 /* How the rank ended is the last line, whether the end itself was written or not. */
-static void print_end(struct dump *dump, uint64_t events, bool json) {
+static void print_end(struct dump *dump, uint64_t events, uint32_t last, bool json) {
     struct rf_rank_summary rank = {.rank = dump->rank, .events = events};
     rank.ending = *rf_reader_ending(dump->reader);
-    const struct rf_site *site =
-        rf_reader_site(dump->reader, rf_packed_site(rank.ending.in_flight.what));
-    if (rank.ending.in_flight.active && site) {
-        rank.site = *site;
-        const struct rf_module *module = rf_reader_module(dump->reader, site->module);
-        if (module)
-            rank.module = *module;
-    }
+    rf_rank_stood(&rank, dump->reader, last);
     char *text = rf_ending_text(&rank, dump->symbols);
     if (json) {
         json_t *object =
@@ -133,13 +126,16 @@ static bool dump_rank(const char *path, int rank, const struct rf_options *optio
     dump.places = rf_allocate(dump.place_count, sizeof *dump.places);
     struct rf_event event;
     uint64_t lines = 0, events = 0;
+    uint32_t last = 0;
     enum rf_read result = RF_READ_EVENT;
     while (lines < options->limit && !ferror(stdout) &&
            (result = rf_reader_next(dump.reader, &event, error)) == RF_READ_EVENT) {
         if (event.kind == RF_END)
             continue;
-        if (rf_is_decision(event.kind))
+        if (rf_is_decision(event.kind)) {
             events += event.run;
+            last = event.site;
+        }
         /* What Refrain itself adds to the stream would drown the rest. */
         if (!options->all && !rf_is_decision(event.kind))
             continue;
@@ -150,7 +146,7 @@ static bool dump_rank(const char *path, int rank, const struct rf_options *optio
         lines++;
     }
     if (result == RF_READ_END)
-        print_end(&dump, events, options->json);
+        print_end(&dump, events, last, options->json);
     for (size_t i = 0; i < dump.place_count; i++)
         free(dump.places[i]);
     free(dump.places);

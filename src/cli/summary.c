@@ -19,7 +19,7 @@ static void note_unsupported(struct rf_summary *summary, const char *name) {
 }
 
 static void read_events(struct rf_reader *reader, struct rf_rank_summary *rank,
-                        struct rf_summary *summary) {
+                        struct rf_summary *summary, uint32_t *last) {
     struct rf_event event;
     enum rf_read result;
     while ((result = rf_reader_next(reader, &event, &rank->error)) == RF_READ_EVENT) {
@@ -27,8 +27,10 @@ static void read_events(struct rf_reader *reader, struct rf_rank_summary *rank,
         if (event.kind == RF_END)
             continue;
         summary->kinds[event.kind] += event.run;
-        if (rf_is_decision(event.kind))
+        if (rf_is_decision(event.kind)) {
             rank->events += event.run;
+            *last = event.site;
+        }
         if (event.kind != RF_LATE)
             rank->played += event.run;
     }
@@ -36,6 +38,18 @@ static void read_events(struct rf_reader *reader, struct rf_rank_summary *rank,
         rank->damaged = true;
     else
         rank->ending = *rf_reader_ending(reader);
+}
+
+void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint32_t last) {
+    const struct rf_in_flight *flight = &rank->ending.in_flight;
+    const struct rf_site *site =
+        rf_reader_site(reader, flight->active ? rf_packed_site(flight->what) : last);
+    if (!site || !(flight->active || rank->events))
+        return;
+    rank->site = *site;
+    const struct rf_module *module = rf_reader_module(reader, site->module);
+    if (module)
+        rank->module = *module;
 }
 
 static void read_rank(const char *directory, struct rf_rank_summary *rank,
@@ -50,16 +64,9 @@ static void read_rank(const char *directory, struct rf_rank_summary *rank,
     for (char *at = rank->node.library; *at; at++)
         if ((unsigned char)*at < ' ')
             *at = ' ';
-    read_events(reader, rank, summary);
-    const struct rf_in_flight *flight = &rank->ending.in_flight;
-    const struct rf_site *site =
-        flight->active ? rf_reader_site(reader, rf_packed_site(flight->what)) : NULL;
-    if (site) {
-        rank->site = *site;
-        const struct rf_module *module = rf_reader_module(reader, site->module);
-        if (module)
-            rank->module = *module;
-    }
+    uint32_t last = 0;
+    read_events(reader, rank, summary, &last);
+    rf_rank_stood(rank, reader, last);
     rank->bytes = rf_reader_bytes(reader);
     rank->unmatched = rf_reader_unmatched(reader);
     const char *name;
@@ -137,6 +144,25 @@ char *rf_summary_unsupported(const struct rf_summary *summary) {
     return all;
 }
 
+/* It ended by a signal, whether that is known or not. */
+static char *cut_off_text(const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
+    const struct rf_ending *ending = &rank->ending;
+    const char *name = ending->code > 0 ? sigabbrev_np(ending->code) : NULL;
+    char *how = name ? rf_text("ended by SIG%s", name) : rf_copy("killed or crashed");
+    char place[RF_PLACE_TEXT] = "";
+    if (rank->site.function[0])
+        rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
+    unsigned long long events = rank->events;
+    char *text =
+        ending->in_flight.active
+            ? rf_text("was %s in %s at %s (event %llu)", how, rank->site.function, place, events)
+        : place[0] ? rf_text("was %s after %llu event%s, the last one in %s at %s", how, events,
+                             rf_plural(rank->events), rank->site.function, place)
+                   : rf_text("was %s after %llu events", how, events);
+    free(how);
+    return text;
+}
+
 char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
     const struct rf_ending *ending = &rank->ending;
     if (rank->damaged)
@@ -155,13 +181,7 @@ char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symb
     case RF_END_NONE:
         break;
     }
-    if (!ending->in_flight.active)
-        return rf_text("was killed or crashed after %llu event%s", (unsigned long long)rank->events,
-                       rf_plural(rank->events));
-    char place[RF_PLACE_TEXT];
-    rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
-    return rf_text("was killed or crashed in %s at %s (event %llu)", rank->site.function, place,
-                   (unsigned long long)rank->events);
+    return cut_off_text(rank, symbols);
 }
 
 /* The words that follow "rank 7" as they follow "ranks 7,8". */

@@ -16,7 +16,7 @@ struct rf_rank_summary {
     struct rf_error error;
     struct rf_node node; /* all zero when the file could not be opened at all */
     struct rf_ending ending;
-    struct rf_site site; /* of the call in flight */
+    struct rf_site site; /* of the call in flight, or of the last one; without name if none */
     struct rf_module module;
     uint64_t events; /* decisions, as they are counted and numbered everywhere */
     uint64_t played; /* what a replay plays: these and the checks */
@@ -33,6 +33,9 @@ struct rf_summary {
     char **unsupported; /* names, each once */
     size_t unsupported_count;
 };
+
+/* Finds the site of the call in flight or, if there is none, of the last event. */
+void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint32_t last);
 
 /* Reads every rank's file to its end. Damage is noted, not an error; false only when the directory
    itself cannot be read. */

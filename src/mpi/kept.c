@@ -128,6 +128,7 @@ void rf_kept_close(void) {
     if (rf_layer == RF_LAYER_NONE)
         return;
     rf_requests_close();
+    rf_pointers_close();
     if (writer && !rf_contents_close(writer, &error))
         fprintf(stderr, "refrain: rank %d: %s\n", rf_mpi.rank, error.text);
     if (!rf_checks_close(&error))
@@ -219,12 +220,20 @@ void rf_through(void *data, size_t size) {
         notice_end();
 }
 
+static const MPI_Status *message;
+
+void rf_kept_message(const MPI_Status *status) {
+    message = status;
+}
+
 void rf_through_block(void *data, size_t size) {
     uint64_t kept;
     if (!rf_alone()) {
-        rf_check(data, size);
-        if (rf_layer == RF_LAYER_KEEPING)
-            put(data, size, true);
+        rf_check(data, size, message);
+        if (rf_layer != RF_LAYER_KEEPING)
+            return;
+        rf_pointers_look(data, size, message);
+        put(data, size, true);
         return;
     }
     if (!rf_contents_block_size(reader, &kept))

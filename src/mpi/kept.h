@@ -58,6 +58,8 @@ void rf_through_block(void *data, size_t size);
 void rf_through_status(MPI_Status *status);
 /* kept_data.c */
 void rf_through_output(const struct rf_output *output, const MPI_Status *status);
+/* The message that the next blocks belong to, or NULL. */
+void rf_kept_message(const MPI_Status *status);
 /* Alone: ends the run, since nobody knows what this function returned. */
 _Noreturn void rf_cannot_answer(const char *name);
 /* While keeping: says so, once. */
@@ -82,12 +84,16 @@ bool rf_start_write(const char *trace, bool record, struct rf_error *error);
 bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_error *error);
 bool rf_checks_close(struct rf_error *error);
 void rf_checks_abandon(void);
-/* Does nothing unless checksums were opened. */
-void rf_check(const void *data, size_t size);
+/* Does nothing unless checksums were opened. `message`: the one that brought it, or NULL. */
+void rf_check(const void *data, size_t size, const MPI_Status *message);
 /* What only a rank that is extracted looks at, or what nobody has written, is not checked. */
 void rf_checks_pause(bool pause);
-/* The message that the next blocks belong to, or NULL. */
-void rf_check_message(const MPI_Status *status);
+
+/* ---- kept_pointers.c ---- */
+
+/* Says so, once, if what was received holds an address. */
+void rf_pointers_look(const void *data, size_t size, const MPI_Status *message);
+void rf_pointers_close(void);
 
 /* ---- kept_objects.c: communicators, groups, messages ---- */
 

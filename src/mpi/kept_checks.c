@@ -13,7 +13,6 @@ static struct {
     enum rf_checksum kind;
     struct rf_contents_writer *writer;
     struct rf_contents_reader *reader;
-    const MPI_Status *message; /* the message that is being checked, if it is one */
     bool filled;               /* fresh memory was filled, so it can be told */
     bool paused;
 } checks;
@@ -49,7 +48,7 @@ static bool holds_fill(const unsigned char *data, size_t size) {
     return run == 3;
 }
 
-static _Noreturn void differs(const void *data, size_t size) {
+static _Noreturn void differs(const void *data, size_t size, const MPI_Status *message) {
     struct rf_progress *progress = rf_the_session.replayer.progress;
     const char *reason =
         !checks.filled ? "bytes that were never written, as padding, differ from run to run: "
@@ -58,18 +57,18 @@ static _Noreturn void differs(const void *data, size_t size) {
             ? "it holds bytes that were never written: they may be all that differs"
             : "something that is not recorded decides what is sent";
     snprintf(progress->reason, sizeof progress->reason, "%s", reason);
-    if (checks.message)
+    if (message)
         rf_diverge(
             &rf_the_session, &rf_current, NULL, NULL,
             "the message from rank %d with tag %d, %zu bytes, has other contents than in the "
             "recording",
-            checks.message->MPI_SOURCE, checks.message->MPI_TAG, size);
+            message->MPI_SOURCE, message->MPI_TAG, size);
     rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
                "the %zu bytes that this call brings are others than in the recording", size);
 }
 
 /* A recording that was cut off has no more checksums from there on. */
-void rf_check(const void *data, size_t size) {
+void rf_check(const void *data, size_t size, const MPI_Status *message) {
     if (checks.kind == RF_CHECKSUM_NONE || checks.paused)
         return;
     uint32_t recorded, sum = rf_checksum(checks.kind, data, size);
@@ -81,12 +80,8 @@ void rf_check(const void *data, size_t size) {
             rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "%s", error->text);
         checks.kind = RF_CHECKSUM_NONE;
     } else if (recorded != sum) {
-        differs(data, size);
+        differs(data, size, message);
     }
-}
-
-void rf_check_message(const MPI_Status *status) {
-    checks.message = status;
 }
 
 void rf_checks_pause(bool pause) {

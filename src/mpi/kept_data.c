@@ -122,9 +122,9 @@ void rf_through_output(const struct rf_output *output, const MPI_Status *status)
         through_elements(output->buffer, output->count, output->type);
         break;
     case RF_RECEIVED:
-        rf_check_message(status);
+        rf_kept_message(status);
         through_received(output, status);
-        rf_check_message(NULL);
+        rf_kept_message(NULL);
         break;
     case RF_SEVERAL:
     case RF_VARIOUS:

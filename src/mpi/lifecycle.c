@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/signals.h"
 #include "mpi/kept.h"
 
 static pid_t owner;
@@ -206,6 +207,7 @@ static void open_session(const struct rf_here *here) {
     if (record) {
         if (open_recording(session, &node, trace)) {
             session->mode = RF_RECORDING;
+            rf_signals_watch();
             open_extras(trace);
         }
     } else {
@@ -221,6 +223,7 @@ RF_WRAPPER(int, Init, (int *argc, char ***argv)) {
     RF_HERE(Init);
     const struct rf_real *real = rf_real();
     rf_depth++;
+    rf_signals_look();
     int code = real->Init(argc, argv);
     if (code == MPI_SUCCESS && rf_depth == 1)
         open_session(&here);
@@ -233,6 +236,7 @@ RF_WRAPPER(int, Init_thread, (int *argc, char ***argv, int required, int *provid
     RF_HERE(Init_thread);
     const struct rf_real *real = rf_real();
     rf_depth++;
+    rf_signals_look();
     int code = real->Init_thread(argc, argv, required, provided);
     if (code == MPI_SUCCESS && rf_depth == 1)
         open_session(&here);

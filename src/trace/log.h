@@ -71,7 +71,7 @@ struct rf_log {
     uint64_t begun;   /* segments begun */
     uint64_t written; /* segments whose chunk is whole in the trace file */
     uint64_t site_count, module_count, name_count;
-    uint64_t end;        /* 0 while running, else 1 + how + code << 8 */
+    uint64_t end;        /* 0 while running, else 1 + (how | code << 8) */
     uint64_t incomplete; /* 0, or the 32-bit checksum of the reason with bit 32 set */
     char reason[128];
 

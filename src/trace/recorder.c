@@ -376,6 +376,17 @@ void rf_recorder_abandon(struct rf_recorder *recorder) {
     forget(recorder);
 }
 
+static void note_end(struct rf_log *log, enum rf_end how, int32_t code) {
+    __atomic_store_n(&log->end, rf_seal(1 + ((uint64_t)how | (uint64_t)(uint32_t)code << 8)),
+                     __ATOMIC_RELEASE);
+}
+
+void rf_recorder_signal(struct rf_recorder *recorder, int32_t number) {
+    struct rf_writer *writer = recorder->writer;
+    if (recorder->on && writer && writer->process == getpid())
+        note_end(writer->log, RF_END_NONE, number);
+}
+
 void rf_recorder_close(struct rf_recorder *recorder, enum rf_end how, int32_t code) {
     struct rf_writer *writer = recorder->writer;
     if (!writer || writer->file < 0)
@@ -388,8 +399,7 @@ void rf_recorder_close(struct rf_recorder *recorder, enum rf_end how, int32_t co
     recorder->on = false;
     rf_writer_stop_thread(writer);
     /* Should the rest not fit on the disk, the log stays and says how it ended. */
-    __atomic_store_n(&log->end, rf_seal(1 + ((uint64_t)how | (uint64_t)(uint32_t)code << 8)),
-                     __ATOMIC_RELEASE);
+    note_end(log, how, code);
     struct rf_shield shield;
     rf_shield_raise(&shield);
     if (rf_writer_code(writer, recorder->segment + 1) && write_end(writer, how, code))

@@ -44,6 +44,8 @@ bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
                       const struct rf_node *node, struct rf_error *error);
 /* Codes the rest, writes the end and closes the file; removes the log. Idempotent. */
 void rf_recorder_close(struct rf_recorder *recorder, enum rf_end how, int32_t code);
+/* Notes that a signal ends the process; one store, for use in its handler. */
+void rf_recorder_signal(struct rf_recorder *recorder, int32_t number);
 /* In a forked child: stop recording and forget everything without touching the files. */
 void rf_recorder_abandon(struct rf_recorder *recorder);
 

@@ -86,6 +86,29 @@ freed_receives_are_not_checked() {
 @test "Open MPI: checksums and freed receives" { freed_receives_are_not_checked openmpi; }
 @test "MPICH: checksums and freed receives" { freed_receives_are_not_checked mpich; }
 
+# Addresses in contents are told, once per rank, and nothing else is taken for one.
+addresses_are_told() {
+    local what
+    for what in function static heap; do
+        rm -rf trace
+        launch "$1" 3 addresses $what
+        record "${launch[@]}"
+        run_apart timeout -k 5 60 "$REFRAIN" extract --rank 0,1 trace
+        expect_status 0
+        [[ $stderr =~ "rank 0: what MPI_Recv brought from rank "[12]" with tag 5 holds an address: 0x"[0-9a-f]+" at byte 8, in " ]]
+        [ "$(grep -c 'holds an address' <<< "$stderr")" = 1 ]
+    done
+    rm -rf trace
+    launch "$1" 3 addresses
+    record "${launch[@]}"
+    run_apart timeout -k 5 60 "$REFRAIN" extract --rank 0 trace
+    expect_status 0
+    [[ $stderr != *address* ]]
+}
+
+@test "Open MPI: addresses in contents are told" { addresses_are_told openmpi; }
+@test "MPICH: addresses in contents are told" { addresses_are_told mpich; }
+
 @test "an unknown checksum is refused" {
     run_apart "$REFRAIN" record --check md5 true
     expect_status 120

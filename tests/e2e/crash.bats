@@ -70,20 +70,22 @@ assert all(node["ending"] for node in nodes)' <<< "$output"
     done
 }
 
-@test "Open MPI: a segmentation fault" { check_crash openmpi segfault 139 "rank 1 was killed or crashed"; }
-@test "MPICH: a segmentation fault" { check_crash mpich segfault 139 "rank 1 was killed or crashed"; }
-@test "Open MPI: abort()" { check_crash openmpi abort 134 "killed or crashed"; }
-@test "MPICH: abort()" { check_crash mpich abort 134 "killed or crashed"; }
-@test "Open MPI: a failed assertion" { check_crash openmpi assert 134 "killed or crashed"; }
-@test "MPICH: a failed assertion" { check_crash mpich assert 134 "killed or crashed"; }
+@test "Open MPI: a segmentation fault" { check_crash openmpi segfault 139 "rank 1 was ended by SIGSEGV after"; }
+@test "MPICH: a segmentation fault" { check_crash mpich segfault 139 "rank 1 was ended by SIGSEGV after"; }
+@test "Open MPI: a stack that overflows" { check_crash openmpi overflow 139 "rank 1 was ended by SIGSEGV after 10 events, the last one in MPI_Recv at"; }
+@test "MPICH: a stack that overflows" { check_crash mpich overflow 139 "rank 1 was ended by SIGSEGV after 10 events, the last one in MPI_Recv at"; }
+@test "Open MPI: abort()" { check_crash openmpi abort 134 "rank 1 was ended by SIGABRT after"; }
+@test "MPICH: abort()" { check_crash mpich abort 134 "rank 1 was ended by SIGABRT after"; }
+@test "Open MPI: a failed assertion" { check_crash openmpi assert 134 "rank 1 was ended by SIGABRT after"; }
+@test "MPICH: a failed assertion" { check_crash mpich assert 134 "rank 1 was ended by SIGABRT after"; }
 @test "Open MPI: MPI_Abort" { check_crash openmpi mpi_abort 7 "rank 1 aborted with code 7"; }
 @test "MPICH: MPI_Abort" { check_crash mpich mpi_abort 7 "rank 1 aborted with code 7"; }
 @test "Open MPI: exit() without MPI_Finalize" { check_crash openmpi exit 3 "rank 1 exited with status 3"; }
 @test "MPICH: exit() without MPI_Finalize" { check_crash mpich exit 3 "rank 1 exited with status 3"; }
-@test "Open MPI: a crash before the first receive" { check_crash openmpi segfault 139 "killed or crashed" 0; }
-@test "MPICH: a crash before the first receive" { check_crash mpich segfault 139 "killed or crashed" 0; }
-@test "Open MPI: a crash after the last receive" { check_crash openmpi abort 134 "killed or crashed" 24; }
-@test "MPICH: a crash after the last receive" { check_crash mpich abort 134 "killed or crashed" 24; }
+@test "Open MPI: a crash before the first receive" { check_crash openmpi segfault 139 "rank 1 was ended by SIGSEGV after" 0; }
+@test "MPICH: a crash before the first receive" { check_crash mpich segfault 139 "rank 1 was ended by SIGSEGV after" 0; }
+@test "Open MPI: a crash after the last receive" { check_crash openmpi abort 134 "rank 1 was ended by SIGABRT after" 24; }
+@test "MPICH: a crash after the last receive" { check_crash mpich abort 134 "rank 1 was ended by SIGABRT after" 24; }
 
 # record_until MPI GOOD|BAD PROGRAM [ARGUMENT...]: the trace of a run that ended well, or badly.
 record_until() {

@@ -63,10 +63,10 @@ check_status() {
     expect_status "$3"
 }
 
-@test "Open MPI: a segmentation fault is 139" { check_status openmpi segfault 139 "killed or crashed"; }
-@test "MPICH: a segmentation fault is 139" { check_status mpich segfault 139 "killed or crashed"; }
-@test "Open MPI: abort() is 134" { check_status openmpi abort 134 "killed or crashed"; }
-@test "MPICH: abort() is 134" { check_status mpich abort 134 "killed or crashed"; }
+@test "Open MPI: a segmentation fault is 139" { check_status openmpi segfault 139 "ended by SIGSEGV"; }
+@test "MPICH: a segmentation fault is 139" { check_status mpich segfault 139 "ended by SIGSEGV"; }
+@test "Open MPI: abort() is 134" { check_status openmpi abort 134 "ended by SIGABRT"; }
+@test "MPICH: abort() is 134" { check_status mpich abort 134 "ended by SIGABRT"; }
 @test "Open MPI: MPI_Abort gives its code" { check_status openmpi mpi_abort 7 "rank 1 aborted with code 7"; }
 @test "MPICH: MPI_Abort gives its code" { check_status mpich mpi_abort 7 "rank 1 aborted with code 7"; }
 @test "Open MPI: exit() gives its code" { check_status openmpi exit 3 "rank 1 exited with status 3"; }

@@ -1,0 +1,11 @@
+/* By which signal a recorded process ended. */
+#ifndef RF_ENGINE_SIGNALS_H
+#define RF_ENGINE_SIGNALS_H
+
+/* Before the message library starts: what it puts in place of nothing is its own affair, what the
+   program had put there stays untouched. */
+void rf_signals_look(void);
+/* While recording: a signal that ends the process is noted, then does what it would have done. */
+void rf_signals_watch(void);
+
+#endif
