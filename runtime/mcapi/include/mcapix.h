@@ -1,0 +1,44 @@
+/* What this implementation of MCAPI tells beyond the specification, for tools that watch a program.
+   Version 1. */
+#ifndef MCAPIX_H
+#define MCAPIX_H
+
+#include <mcapi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define MCAPIX_VERSION 1
+
+/* Where a delivered message, packet or scalar came from. */
+struct mcapix_origin {
+    mcapi_domain_t domain; /* the name of the endpoint that sent it */
+    mcapi_node_t node;
+    mcapi_port_t port;
+    mcapi_priority_t priority;
+    uint64_t sequence; /* of the sends from that endpoint to this one, from 0 */
+    uint64_t receive;  /* of the receives posted on the endpoint that took it, from 0 */
+    uint64_t stamp;    /* of the matches in the job, from 1; 0 if they were not stamped */
+};
+
+/* MCAPIX_VERSION of the library that runs. */
+int mcapix_version(void);
+
+/* Tells what the calling thread's last call of a receiving function (msg_recv, pktchan_recv,
+   sclchan_recv_*, test, wait, wait_any) has delivered. Returns 1 and fills in `out`, or 0 if that
+   call delivered nothing. A message that was cut (MCAPI_ERR_MSG_TRUNCATED) has been delivered. */
+int mcapix_origin(struct mcapix_origin *out);
+
+/* Switches the stamping of matches on or off, for the whole job. A node must be initialized. */
+void mcapix_stamp_matches(int on);
+
+/* The name of an endpoint. Returns 1, or 0 if there is no such endpoint (any more). */
+int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
+                         mcapi_port_t *port);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
