@@ -47,18 +47,18 @@ static int examine(const struct rf_options *options, const char *path,
     struct rf_symbols *symbols = rf_symbols_new();
     json_t *list = json_array();
     int bad = 0;
-    /* A rank beyond the size that the others know of is odd, but shown. */
-    int last = summary->count ? summary->ranks[summary->count - 1].rank + 1 : 0;
-    int size = summary->size > last ? summary->size : last;
+    size_t size;
+    int *numbers = rf_summary_numbers(summary, &size);
     rf_pager_begin();
-    for (int number = 0; number < size; number++) {
-        const struct rf_rank_summary *rank = rf_summary_rank(summary, number);
+    for (size_t i = 0; i < size; i++) {
+        const struct rf_rank_summary *rank = rf_summary_rank(summary, numbers[i]);
         bad += !rank || rank->damaged;
         if (options->json)
-            json_array_append_new(list, rank_object(number, rank, symbols));
+            json_array_append_new(list, rank_object(numbers[i], rank, symbols));
         else
-            print_rank(number, rank, symbols);
+            print_rank(numbers[i], rank, symbols);
     }
+    free(numbers);
     if (options->json) {
         json_t *object =
             json_pack("{s:s,s:b,s:O}", "trace", path, "whole", bad == 0 && size > 0, "ranks", list);
@@ -75,7 +75,7 @@ static int examine(const struct rf_options *options, const char *path,
     if (size == 0)
         rf_fail(&error, RF_EXIT_TRACE, "%s: the trace holds no rank at all", rf_shown_path(path));
     else
-        rf_fail(&error, RF_EXIT_TRACE, "%s: %d of %d ranks %s damaged or missing",
+        rf_fail(&error, RF_EXIT_TRACE, "%s: %d of %zu ranks %s damaged or missing",
                 rf_shown_path(path), bad, size, bad == 1 ? "is" : "are");
     rf_hint(&error, "refrain dump %s", rf_shown_path(path));
     return rf_report_error(&error);

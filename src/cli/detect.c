@@ -15,13 +15,24 @@
 #include "text.h"
 
 bool rf_known_mpi(const char *name) {
-    return strcmp(name, "openmpi") == 0 || strcmp(name, "mpich") == 0;
+    return strcmp(name, "openmpi") == 0 || strcmp(name, "mpich") == 0 || strcmp(name, "mcapi") == 0;
+}
+
+bool rf_is_mpi(const char *name) {
+    return !name || strcmp(name, "mcapi") != 0;
 }
 
 const char *rf_mpi_title(const char *mpi) {
     if (!mpi)
         return "an unknown MPI";
-    return strcmp(mpi, "openmpi") == 0 ? "Open MPI" : strcmp(mpi, "mpich") == 0 ? "MPICH" : mpi;
+    return strcmp(mpi, "openmpi") == 0 ? "Open MPI"
+           : strcmp(mpi, "mpich") == 0 ? "MPICH"
+           : strcmp(mpi, "mcapi") == 0 ? "MCAPI"
+                                       : mpi;
+}
+
+const char *rf_begin_of(const char *mpi) {
+    return rf_is_mpi(mpi) ? "rank called MPI_Init" : "node called mcapi_initialize";
 }
 
 static bool is_executable(const char *path) {
@@ -245,7 +256,8 @@ bool rf_detect(char *const *command, const char *wanted, struct rf_detected *det
                struct rf_error *error) {
     *detected = (struct rf_detected){0};
     if (wanted && !rf_known_mpi(wanted)) {
-        rf_fail(error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi and mpich are known", wanted);
+        rf_fail(error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi, mpich and mcapi are known",
+                wanted);
         return rf_hint(error, "refrain doctor");
     }
     char *first = rf_find_executable(command[0]);
@@ -280,7 +292,7 @@ bool rf_detect(char *const *command, const char *wanted, struct rf_detected *det
         return rf_hint(error, "ldd %s", seen.embedded_word);
     }
     if (wanted) {
-        detected->mpi = strcmp(wanted, "mpich") == 0 ? "mpich" : "openmpi";
+        detected->mpi = wanted;
         snprintf(detected->because, sizeof detected->because, "-m said so");
         return true;
     }

@@ -13,7 +13,7 @@ enum rf_launcher {
 };
 
 struct rf_detected {
-    const char *mpi;           /* "openmpi", "mpich" */
+    const char *mpi;           /* "openmpi", "mpich", "mcapi" */
     enum rf_launcher launcher; /* what the command's first word is */
     char *program;             /* base name of the program, for the trace's name */
     char because[512];         /* one line of evidence */
@@ -26,6 +26,10 @@ void rf_detected_free(struct rf_detected *detected);
 
 /* Is this a name that -m takes? */
 bool rf_known_mpi(const char *name);
+/* Or is it the other way of passing messages? */
+bool rf_is_mpi(const char *name);
+/* What a program does first, as in "no rank called MPI_Init". */
+const char *rf_begin_of(const char *mpi);
 /* The name that people use: "Open MPI", "MPICH". */
 const char *rf_mpi_title(const char *mpi);
 

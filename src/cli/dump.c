@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "describe.h"
+#include "detect.h"
 #include "location.h"
 #include "manifest.h"
 #include "messages.h"
@@ -170,7 +171,7 @@ static int count_ranks(const char *path, const int *numbers, size_t count) {
 }
 
 /* The ranks to show: those asked for, or all; one without a file will be missed. */
-static bool choose(const char *path, const char *list, bool **chosen, int *size,
+static bool choose(const char *path, bool sparse, const char *list, bool **chosen, int *size,
                    struct rf_error *error) {
     int *numbers = NULL;
     size_t count = 0;
@@ -178,8 +179,10 @@ static bool choose(const char *path, const char *list, bool **chosen, int *size,
         return false;
     *size = count_ranks(path, numbers, count);
     *chosen = rf_allocate((size_t)*size, sizeof **chosen);
-    for (int rank = 0; rank < *size && !list; rank++)
+    for (int rank = 0; rank < *size && !list && !sparse; rank++)
         (*chosen)[rank] = true;
+    for (size_t i = 0; i < count && !list; i++)
+        (*chosen)[numbers[i]] = true;
     free(numbers);
     if (!*size)
         return rf_fail(error, RF_EXIT_TRACE, "%s: the trace holds no rank at all",
@@ -194,7 +197,8 @@ int rf_verb_dump(const struct rf_options *options) {
     int size = 0, code = RF_EXIT_OK;
     char *path = rf_find_trace(options->trace, &error);
     if (!path || !(manifest = rf_manifest_load(path, &error)) ||
-        !choose(path, options->ranks, &chosen, &size, &error)) {
+        !choose(path, !rf_is_mpi(rf_manifest_mpi(manifest)), options->ranks, &chosen, &size,
+                &error)) {
         json_decref(manifest);
         free(chosen);
         free(path);

@@ -11,11 +11,17 @@
 static const struct {
     const char *soname, *mpi;
 } libraries[] = {
-    {"libmpi.so.40", "openmpi"},           {"libmpi_mpifh.so.40", "openmpi"},
-    {"libmpi_usempif08.so.40", "openmpi"}, {"libmpi_cxx.so.40", "openmpi"},
-    {"libmpich.so.12", "mpich"},           {"libmpi.so.12", "mpich"},
-    {"libmpichfort.so.12", "mpich"},       {"libmpifort.so.12", "mpich"},
-    {"libmpichcxx.so.12", "mpich"},        {"libmpicxx.so.12", "mpich"},
+    {"libmpi.so.40", "openmpi"},
+    {"libmpi_mpifh.so.40", "openmpi"},
+    {"libmpi_usempif08.so.40", "openmpi"},
+    {"libmpi_cxx.so.40", "openmpi"},
+    {"libmpich.so.12", "mpich"},
+    {"libmpi.so.12", "mpich"},
+    {"libmpichfort.so.12", "mpich"},
+    {"libmpifort.so.12", "mpich"},
+    {"libmpichcxx.so.12", "mpich"},
+    {"libmpicxx.so.12", "mpich"},
+    {"libmcapi.so.2", "mcapi"},
 };
 
 static void look_at_needed(const char *name, struct rf_elf_facts *facts) {

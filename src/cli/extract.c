@@ -104,6 +104,7 @@ int rf_verb_extract(const struct rf_options *options) {
         return rf_report_error(&error);
     }
     if (!rf_rerun_open(&rerun, options, &error) ||
+        !rf_rerun_extractable(&rerun, "extract", &error) ||
         !rf_summary_whole(&rerun.summary, rerun.shown, &error)) {
         code = rf_report_error(&error);
     } else {

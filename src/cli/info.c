@@ -77,7 +77,8 @@ static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols
 
 static json_t *extracted_list(const char *path, const struct rf_summary *summary) {
     json_t *list = json_array();
-    for (int rank = 0; rank < summary->size; rank++) {
+    for (size_t i = 0; i < summary->count; i++) {
+        int rank = summary->ranks[i].rank;
         uint64_t bytes = rf_extracted_bytes(path, rank);
         if (bytes)
             json_array_append_new(list,
@@ -130,7 +131,8 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
                (int)json_integer_value(status));
     else
         puts(", and cut off: the recording is running or refrain was killed");
-    printf("MPI        %s\n", *library ? library : rf_mpi_title(rf_manifest_mpi(manifest)));
+    printf("%-10s %s\n", rf_is_mpi(rf_manifest_mpi(manifest)) ? "MPI" : "library",
+           *library ? library : rf_mpi_title(rf_manifest_mpi(manifest)));
     printf("ranks      %d", summary->size);
     json_t *hosts = hosts_of(summary);
     size_t i;
@@ -147,13 +149,13 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
 }
 
 static void print_extracted(const char *path, const struct rf_summary *summary) {
-    int *ranks = rf_allocate((size_t)summary->size, sizeof *ranks);
+    int *ranks = rf_allocate(summary->count, sizeof *ranks);
     size_t count = 0;
     uint64_t bytes = 0;
-    for (int rank = 0; rank < summary->size; rank++) {
-        uint64_t more = rf_extracted_bytes(path, rank);
+    for (size_t i = 0; i < summary->count; i++) {
+        uint64_t more = rf_extracted_bytes(path, summary->ranks[i].rank);
         if (more)
-            ranks[count++] = rank;
+            ranks[count++] = summary->ranks[i].rank;
         bytes += more;
     }
     if (count) {

@@ -27,6 +27,14 @@ static bool check_scheme(const char *scheme, struct rf_error *error) {
     return rf_hint(error, "refrain record -s order COMMAND...");
 }
 
+/* What is there for MPI need not be there for MCAPI. */
+static bool fits(const char *scheme, const char *mpi, struct rf_error *error) {
+    if (rf_is_mpi(mpi) || strcmp(scheme, "order") == 0)
+        return true;
+    rf_fail(error, RF_EXIT_USAGE, "--scheme %s: not available for MCAPI in this version", scheme);
+    return rf_hint(error, "refrain record -s order COMMAND...");
+}
+
 static bool check_checksum(const char *name, struct rf_error *error) {
     if (strcmp(name, "none") == 0 || strcmp(name, "xor") == 0 || strcmp(name, "crc32c") == 0)
         return true;
@@ -112,18 +120,19 @@ static void announce(const struct rf_summary *summary, const struct rf_new_trace
 }
 
 /* Nothing is in the trace: it is taken away again, and `latest` is what it was. */
-static int nothing_recorded(struct rf_new_trace *trace, char *const *command, int status) {
+static int nothing_recorded(struct rf_new_trace *trace, const char *begin, char *const *command,
+                            int status) {
     struct rf_error error = {0};
     rf_new_trace_discard(trace);
     if (status != 0) {
-        rf_say("nothing recorded: the command ended with status %d before any rank called MPI_Init",
-               status);
+        rf_say("nothing recorded: the command ended with status %d before any %s", status, begin);
         return status;
     }
     char *text = rf_command_text(command);
     rf_fail(&error, RF_EXIT_ENVIRONMENT,
-            "nothing recorded: no rank called MPI_Init with Refrain in it: the command is no MPI "
-            "program, or the preload does not reach its ranks");
+            "nothing recorded: no %s with Refrain in it: the command is no such program, or the "
+            "preload does not reach it",
+            begin);
     rf_hint(&error, "refrain doctor -- %s", text);
     free(text);
     return rf_report_error(&error);
@@ -153,7 +162,8 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
                                    rf_summary_code(&summary));
     if (summary.count == 0) {
         rf_summary_free(&summary);
-        return nothing_recorded(trace, launch->command, status);
+        return nothing_recorded(trace, rf_begin_of(rf_manifest_mpi(manifest)), launch->command,
+                                status);
     }
     double seconds =
         (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;
@@ -198,6 +208,7 @@ int rf_verb_record(const struct rf_options *options) {
     int code;
     if (!check_scheme(options->scheme, &error) || !check_checksum(options->check, &error) ||
         !rf_detect(options->command, options->mpi, &detected, &error) ||
+        !fits(options->scheme, detected.mpi, &error) ||
         !find_adapter(detected.mpi, &adapter, &error) ||
         !rf_new_trace(&trace, options->output, detected.program, &error)) {
         code = rf_report_error(&error);

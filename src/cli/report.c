@@ -211,7 +211,7 @@ static void print_reasons(const struct rf_replayed *replayed, const struct rf_pr
         print_reason(&first, likely);
     if (rank->reason[0])
         print_reason(&first, rank->reason);
-    if (replayed->summary->size != rank->size) {
+    if (rank->size && replayed->summary->size != rank->size) {
         char *text = rf_text("the number of ranks differs: recorded were %d, now there are %d",
                              replayed->summary->size, rank->size);
         print_reason(&first, text);
@@ -263,7 +263,7 @@ void rf_report_divergence(const struct rf_replayed *replayed) {
     /* What stands in brackets is no function. */
     if (isalpha((unsigned char)rank->expected.function[0]))
         print_call(replayed, symbols, rank->rank, "expected", &rank->expected, true);
-    else if (rank->size == replayed->summary->size)
+    else if (!rank->size || rank->size == replayed->summary->size)
         print_next_recorded(replayed, symbols, rank);
     print_call(replayed, symbols, rank->rank, "came", &rank->got, false);
     uint32_t count =

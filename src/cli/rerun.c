@@ -54,9 +54,16 @@ void rf_rerun_close(struct rf_rerun *rerun) {
     free(rerun->directory);
 }
 
+bool rf_rerun_extractable(const struct rf_rerun *rerun, const char *verb, struct rf_error *error) {
+    return rf_is_mpi(rf_manifest_mpi(rerun->manifest)) ||
+           rf_fail(error, RF_EXIT_USAGE, "%s: a node of MCAPI cannot run alone in this version",
+                   verb);
+}
+
 bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *options, const char *verb,
                    int *rank, struct rf_error *error) {
-    if (!rf_rank_parse(options->ranks, rerun->summary.size, verb, rank, error))
+    if (!rf_rerun_extractable(rerun, verb, error) ||
+        !rf_rank_parse(options->ranks, rerun->summary.size, verb, rank, error))
         return false;
     const struct rf_rank_summary *summary = rf_summary_rank(&rerun->summary, *rank);
     if (summary && !summary->damaged)

@@ -75,6 +75,13 @@ static void read_rank(const char *directory, struct rf_rank_summary *rank,
     rf_reader_close(reader);
 }
 
+static bool is_sparse(const struct rf_summary *summary) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (strcmp(summary->ranks[i].node.adapter, "mcapi") == 0)
+            return true;
+    return false;
+}
+
 bool rf_summary_read(const char *directory, struct rf_summary *summary, struct rf_error *error) {
     *summary = (struct rf_summary){0};
     int *numbers = NULL;
@@ -91,6 +98,9 @@ bool rf_summary_read(const char *directory, struct rf_summary *summary, struct r
         if (rank->node.size > summary->size)
             summary->size = rank->node.size;
     }
+    summary->sparse = is_sparse(summary);
+    if (summary->sparse)
+        summary->size = (int32_t)summary->count;
     /* If every rank was killed before it said anything. */
     if (!summary->size && summary->count)
         summary->size = numbers[summary->count - 1] + 1;
@@ -103,6 +113,22 @@ void rf_summary_free(struct rf_summary *summary) {
         free(summary->unsupported[i]);
     free(summary->unsupported);
     free(summary->ranks);
+}
+
+int *rf_summary_numbers(const struct rf_summary *summary, size_t *count) {
+    size_t missing = summary->sparse ? 0 : (size_t)summary->size;
+    int *numbers = rf_allocate(summary->count + missing + 1, sizeof *numbers);
+    size_t next = 0;
+    *count = 0;
+    for (size_t i = 0; i < missing; i++) {
+        numbers[(*count)++] = (int)i;
+        while (next < summary->count && summary->ranks[next].rank <= (int)i)
+            next++;
+    }
+    /* A rank beyond the size that the others know of is odd, but one. */
+    for (; next < summary->count; next++)
+        numbers[(*count)++] = summary->ranks[next].rank;
+    return numbers;
 }
 
 const struct rf_rank_summary *rf_summary_rank(const struct rf_summary *summary, int rank) {
@@ -122,7 +148,7 @@ bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
                 rf_hint(error, "refrain check %s", directory);
             return false;
         }
-    for (int32_t rank = 0; rank < summary->size; rank++)
+    for (int32_t rank = 0; rank < summary->size && !summary->sparse; rank++)
         if ((size_t)rank >= summary->count || summary->ranks[rank].rank != rank) {
             rf_fail(error, RF_EXIT_TRACE,
                     "%s: the file of rank %d is missing: the program had %d ranks", directory, rank,
@@ -153,12 +179,11 @@ static char *cut_off_text(const struct rf_rank_summary *rank, struct rf_symbols 
     if (rank->site.function[0])
         rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
     unsigned long long events = rank->events;
-    char *text =
-        ending->in_flight.active
-            ? rf_text("was %s in %s at %s (event %llu)", how, rank->site.function, place, events)
-        : place[0] ? rf_text("was %s after %llu event%s, the last one in %s at %s", how, events,
-                             rf_plural(rank->events), rank->site.function, place)
-                   : rf_text("was %s after %llu events", how, events);
+    char *text = ending->in_flight.active ? rf_text("was %s in %s at %s (event %llu)", how,
+                                                    rank->site.function, place, events)
+                 : place[0] ? rf_text("was %s after %llu event%s, the last one in %s at %s", how,
+                                      events, rf_plural(rank->events), rank->site.function, place)
+                            : rf_text("was %s after %llu events", how, events);
     free(how);
     return text;
 }

@@ -27,6 +27,7 @@ struct rf_summary {
     struct rf_rank_summary *ranks;
     size_t count;
     int32_t size; /* how many ranks the program had, as they say themselves */
+    bool sparse;  /* they are numbered by the program, with gaps, and nobody knows how many */
     uint64_t events, bytes;
     uint64_t kinds[RF_KINDS];
     size_t damaged;
@@ -43,6 +44,8 @@ bool rf_summary_read(const char *directory, struct rf_summary *summary, struct r
 void rf_summary_free(struct rf_summary *summary);
 
 /* NULL when the trace has no file of this rank. */
+/* The numbers of all ranks that there are or should be, ascending; free() them. */
+int *rf_summary_numbers(const struct rf_summary *summary, size_t *count);
 const struct rf_rank_summary *rf_summary_rank(const struct rf_summary *summary, int rank);
 /* The first thing that makes the trace unfit for a replay. */
 bool rf_summary_whole(const struct rf_summary *summary, const char *directory,

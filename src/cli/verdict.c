@@ -175,9 +175,8 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
         struct rf_error error = {0};
         char *text = rf_command_text(replayed->command);
         rf_fail(&error, RF_EXIT_ENVIRONMENT,
-                "nothing replayed: no rank called MPI_Init with Refrain in it (the command ended "
-                "with status %d)",
-                status);
+                "nothing replayed: no %s with Refrain in it (the command ended with status %d)",
+                rf_begin_of(rf_manifest_mpi(replayed->manifest)), status);
         rf_hint(&error, "refrain doctor -- %s", text);
         free(text);
         return rf_report_error(&error);
@@ -188,8 +187,9 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
     if (unfinished)
         rf_report_lost_rank(replayed, unfinished);
     else
-        rf_say("the replay broke off: only %zu of %d ranks called MPI_Init", supervision->count,
-               replayed->summary->size);
+        rf_say("the replay broke off: only %zu of %d ranks called %s", supervision->count,
+               replayed->summary->size,
+               strrchr(rf_begin_of(rf_manifest_mpi(replayed->manifest)), ' ') + 1);
     return RF_EXIT_DIVERGED;
 }
 

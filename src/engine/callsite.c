@@ -78,7 +78,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data) {
    bindings (libmpi_mpifh, libmpichfort …) speak for the program and do not count. */
 static bool is_internal(const char *path) {
     static const char *const prefixes[] = {"libmpi.so",    "libmpich.so", "libopen-pal.so",
-                                           "libopen-rte.", "mca_",        "librefrain-"};
+                                           "libopen-rte.", "mca_",        "librefrain-",
+                                           "libmcapi.so"};
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -87,18 +88,32 @@ static bool is_internal(const char *path) {
     return false;
 }
 
-const struct rf_address *rf_address_of(uintptr_t address) {
-    static struct rf_address known[256];
-    struct rf_address *entry = &known[address * 0x9e3779b97f4a7c15u >> 56];
-    if (entry->address == address && address)
-        return entry;
-    memset(entry, 0, sizeof *entry);
+static void look_up(uintptr_t address, struct rf_address *entry) {
     struct search search = {.address = address, .module = &entry->module};
     dl_iterate_phdr(visit, &search);
+    entry->address = address;
     entry->offset = address - search.base;
     entry->found = search.found;
     entry->internal = search.found && is_internal(entry->module.path);
-    entry->address = address;
+}
+
+/* Threads may ask at the same time, so what was answered once is never changed. */
+const struct rf_address *rf_address_of(uintptr_t address) {
+    static const struct rf_address *known[256];
+    static const struct rf_address nowhere;
+    const struct rf_address **bucket = &known[address * 0x9e3779b97f4a7c15u >> 56];
+    const struct rf_address *first = __atomic_load_n(bucket, __ATOMIC_ACQUIRE);
+    for (const struct rf_address *entry = first; entry; entry = entry->next)
+        if (entry->address == address)
+            return entry;
+    struct rf_address *entry = calloc(1, sizeof *entry);
+    if (!entry)
+        return &nowhere;
+    look_up(address, entry);
+    entry->next = first;
+    while (!__atomic_compare_exchange_n(bucket, &entry->next, entry, false, __ATOMIC_RELEASE,
+                                        __ATOMIC_ACQUIRE))
+        ;
     return entry;
 }
 

@@ -53,6 +53,7 @@ struct rf_address {
     bool found;              /* false: code that belongs to no file */
     bool internal;           /* the message-passing library itself, or Refrain */
     struct rf_module module; /* path is empty if not found */
+    const struct rf_address *next;
 };
 const struct rf_address *rf_address_of(uintptr_t address);
 

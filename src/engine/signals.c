@@ -3,10 +3,9 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "engine/session.h"
 
 static struct watched {
     int number;
@@ -17,14 +16,14 @@ static struct watched {
 
 enum { WATCHED = sizeof watched / sizeof watched[0] };
 
+static rf_signal_function *tell;
+
 /* An overflown stack has no room for a handler. */
 static char other_stack[1 << 16];
 
 static void note(int number, siginfo_t *info, void *context) {
     (void)context;
-    struct rf_session *session = &rf_the_session;
-    if (rf_mode_records(session->mode))
-        rf_recorder_signal(&session->recorder, number);
+    tell(number);
     for (int i = 0; i < WATCHED; i++)
         if (watched[i].number == number)
             sigaction(number, &watched[i].before, NULL);
@@ -38,8 +37,8 @@ static void note(int number, siginfo_t *info, void *context) {
 static bool is_helpful(const struct sigaction *now) {
     Dl_info info;
     const char *name;
-    return dladdr((const void *)(uintptr_t)now->sa_sigaction, &info) && (name = strrchr(info.dli_fname, '/')) &&
-           strncmp(name, "/libucs.so", 10) == 0;
+    return dladdr((const void *)(uintptr_t)now->sa_sigaction, &info) &&
+           (name = strrchr(info.dli_fname, '/')) && strncmp(name, "/libucs.so", 10) == 0;
 }
 
 void rf_signals_look(void) {
@@ -50,7 +49,8 @@ void rf_signals_look(void) {
     }
 }
 
-void rf_signals_watch(void) {
+void rf_signals_watch(rf_signal_function *function) {
+    tell = function;
     stack_t stack;
     if (sigaltstack(NULL, &stack) == 0 && stack.ss_flags & SS_DISABLE) {
         stack = (stack_t){.ss_sp = other_stack, .ss_size = sizeof other_stack};

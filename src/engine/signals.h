@@ -5,7 +5,9 @@
 /* Before the message library starts: what it puts in place of nothing is its own affair, what the
    program had put there stays untouched. */
 void rf_signals_look(void);
-/* While recording: a signal that ends the process is noted, then does what it would have done. */
-void rf_signals_watch(void);
+/* While recording: a signal that ends the process is told, then does what it would have done. The
+   function may do what a handler may. */
+typedef void rf_signal_function(int number);
+void rf_signals_watch(rf_signal_function *function);
 
 #endif

@@ -4,7 +4,7 @@
 #define RF_MPI_CHANNELS_H
 
 #include "mpi/abi.h"
-#include "mpi/handle_map.h"
+#include "engine/handle_map.h"
 #include "trace/event.h"
 
 struct rf_channels {

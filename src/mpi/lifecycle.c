@@ -11,6 +11,11 @@
 
 static pid_t owner;
 
+static void note_signal(int number) {
+    if (rf_recording())
+        rf_recorder_signal(&rf_the_session.recorder, number);
+}
+
 static void stop_job(int code) {
     rf_library.Abort(MPI_COMM_WORLD, code);
 }
@@ -207,7 +212,7 @@ static void open_session(const struct rf_here *here) {
     if (record) {
         if (open_recording(session, &node, trace)) {
             session->mode = RF_RECORDING;
-            rf_signals_watch();
+            rf_signals_watch(note_signal);
             open_extras(trace);
         }
     } else {

@@ -7,7 +7,7 @@
 
 #include "engine/session.h"
 #include "mpi/channels.h"
-#include "mpi/handle_map.h"
+#include "engine/handle_map.h"
 
 struct rf_link {
     struct rf_link *older, *newer;

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "mpi/abi.h"
-#include "mpi/handle_map.h"
+#include "engine/handle_map.h"
 
 /* A receive, as the program asked for it. */
 struct rf_receive {

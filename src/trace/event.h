@@ -30,6 +30,7 @@ enum rf_column {
     RF_COL_HASH,      /* 16 bits of the signature of the deterministic calls so far */
     RF_COL_HOW,       /* enum rf_end */
     RF_COL_CODE,      /* exit or abort code */
+    RF_COL_VALUE,     /* what the outside returned */
     RF_COL_CANCELLED, /* 1, or 0 if the request completed all the same; RF_UNKNOWN at first */
 };
 

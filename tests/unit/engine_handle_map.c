@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "mpi/handle_map.h"
+#include "engine/handle_map.h"
 #include "trace_streams.h"
 
 enum { KEYS = 4000 };

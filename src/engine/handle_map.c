@@ -1,4 +1,4 @@
-#include "mpi/handle_map.h"
+#include "engine/handle_map.h"
 
 #include <stdlib.h>
 

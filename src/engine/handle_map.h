@@ -1,7 +1,7 @@
 /* A hash table from handles to small numbers: open addressing, no allocation but when it doubles.
-   Handles are never 0 in either library. */
-#ifndef RF_MPI_HANDLE_MAP_H
-#define RF_MPI_HANDLE_MAP_H
+   A handle is never 0. */
+#ifndef RF_ENGINE_HANDLE_MAP_H
+#define RF_ENGINE_HANDLE_MAP_H
 
 #include <stdbool.h>
 #include <stdint.h>

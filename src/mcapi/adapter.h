@@ -1,0 +1,267 @@
+/* What the wrappers of MCAPI share. A node is a process or a thread; each has a session of its own,
+   and so a file of its own in the trace.
+
+   Every wrapper has the same shape:
+
+       RF_WRAPPER(result, name, (parameters)) {
+           RF_ENTER(name, (arguments));       passes through when nothing is recorded or replayed
+           ... real->name(...) ...
+           rf_leave(node);
+       }
+
+   What is the same in every run leaves no event: it enters the session's signature. A call that
+   returns another status than MCAPI_SUCCESS leaves an error event, placed by the number of signed
+   calls before it. While recording, nothing here takes a lock, calls the system or allocates. */
+#ifndef RF_MCAPI_ADAPTER_H
+#define RF_MCAPI_ADAPTER_H
+
+#include "engine/handle_map.h"
+#include "engine/session.h"
+#include "mcapi/hold.h"
+#include "mcapi/real.h"
+
+#define RF_EXPORT __attribute__((visibility("default")))
+
+#define RF_WRAPPER(result, name, parameters)                                                       \
+    RF_EXPORT result mcapi_##name parameters;                                                      \
+    RF_EXPORT result mcapi_##name parameters
+
+#define RF_HERE(name)                                                                              \
+    const struct rf_here here = {"mcapi_" #name, RF_FN_##name,                                     \
+                                 (uintptr_t)__builtin_return_address(0)}
+
+/* A call without a status cannot tell its outcome to anybody, and is left alone. */
+#define RF_ENTER(name, arguments)                                                                  \
+    RF_HERE(name);                                                                                 \
+    struct rf_mcapi_node *node = status ? rf_enter() : NULL;                                       \
+    const struct rf_real *real = rf_real();                                                        \
+    if (!node)                                                                                     \
+    return real->name arguments
+
+/* The same where there is nothing to return. */
+#define RF_ENTER_VOID(name, arguments)                                                             \
+    RF_HERE(name);                                                                                 \
+    struct rf_mcapi_node *node = status ? rf_enter() : NULL;                                       \
+    const struct rf_real *real = rf_real();                                                        \
+    if (!node) {                                                                                   \
+        real->name arguments;                                                                      \
+        return;                                                                                    \
+    }                                                                                              \
+    (void)0
+
+/* Record: a receive that was posted and has no known match. */
+struct rf_posted {
+    struct rf_post post;
+    const void *buffer;
+    bool matched;
+    uint32_t next; /* among the unused */
+};
+
+/* Replay: what the program has as a request. */
+enum rf_request_kind { RF_REQUEST_NONE, RF_REQUEST_RECEIVE, RF_REQUEST_REAL };
+struct rf_request {
+    enum rf_request_kind kind;
+    uint32_t generation;
+    bool complete;
+    mcapi_request_t real;
+    /* of a receive */
+    uint32_t channel;
+    void *buffer;
+    size_t room;
+    struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
+    /* of a complete one */
+    size_t size;
+    mcapi_status_t status;
+    uint32_t next; /* among the unused */
+};
+
+struct rf_node_endpoint {
+    mcapi_endpoint_t handle;
+    bool open;
+    struct rf_hold hold; /* replay */
+};
+
+struct rf_mcapi_node {
+    struct rf_session session;
+    struct rf_mcapi_node *next; /* of this process */
+    int32_t number;
+    bool answered;      /* the current call has had its event */
+    bool noted_threads; /* that other threads of the node make calls */
+    struct rf_node_endpoint *endpoints;
+    uint32_t endpoint_count, endpoint_room;
+    struct rf_handle_map endpoint_map;
+    struct rf_handle_map posted_map; /* record: by request */
+    struct rf_posted *posted;
+    uint32_t posted_room, posted_free;
+    struct rf_request *requests; /* replay */
+    uint32_t request_room, request_free;
+};
+
+extern _Thread_local struct rf_mcapi_node *rf_this_node RF_OURS
+    __attribute__((tls_model("initial-exec")));
+extern _Thread_local unsigned rf_depth RF_OURS __attribute__((tls_model("initial-exec")));
+extern struct rf_mcapi_node *rf_nodes RF_OURS; /* all of this process */
+
+struct rf_mcapi_node *rf_other_thread(void);
+
+/* The node that makes this call, or NULL if it is to pass through. Whatever the library calls of
+   itself passes through, too. */
+RF_STEP struct rf_mcapi_node *rf_enter(void) {
+    struct rf_mcapi_node *node = rf_this_node;
+    if (__builtin_expect(!node, 0))
+        node = rf_other_thread();
+    if (!node || node->session.mode == RF_OFF || rf_depth)
+        return NULL;
+    rf_depth = 1;
+    node->answered = false;
+    return node;
+}
+
+RF_STEP bool rf_recording(const struct rf_mcapi_node *node) {
+    return node->session.mode == RF_RECORDING;
+}
+
+RF_STEP void rf_leave(struct rf_mcapi_node *node) {
+    rf_depth = 0;
+    if (!rf_recording(node) && node->session.mode != RF_OFF)
+        rf_progress_go(&node->session.replayer);
+}
+
+/* Memory that is needed to go on; ends the process if there is none. */
+void *rf_room(void *old, size_t size) __attribute__((returns_nonnull));
+
+/* ---- record ---- */
+
+RF_STEP void rf_record(struct rf_mcapi_node *node, const struct rf_here *here, enum rf_kind kind,
+                       uint32_t channel, int32_t first, int32_t second) {
+    struct rf_session *session = &node->session;
+    node->answered = true;
+    if (__builtin_expect(session->recorder.on, 1))
+        rf_recorder_fold(&session->recorder, rf_here_pack(session, here, kind, channel), first,
+                         second);
+}
+
+void rf_record_error(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status);
+
+/* Record: how a call ended that usually succeeds. */
+RF_STEP void rf_record_status(struct rf_mcapi_node *node, const struct rf_here *here,
+                              mcapi_status_t status) {
+    if (__builtin_expect(status != MCAPI_SUCCESS, 0))
+        rf_record_error(node, here, status);
+}
+
+/* ---- replay ---- */
+
+static inline bool rf_free(const struct rf_mcapi_node *node) {
+    return node->session.replayer.free;
+}
+/* The event of this call, or NULL when the recording was cut off before it. */
+const struct rf_event *rf_expect(struct rf_mcapi_node *node, const struct rf_here *here,
+                                 uint32_t kinds, uint32_t channel);
+void rf_take(struct rf_mcapi_node *node);
+/* The status that the call returned in the recording, which is the usual one if there is no event
+   that says otherwise. Takes that. */
+mcapi_status_t rf_recorded_status(struct rf_mcapi_node *node, const struct rf_here *here,
+                                  mcapi_status_t usual);
+static inline bool rf_is_failure(mcapi_status_t status) {
+    return status != MCAPI_SUCCESS && status != MCAPI_PENDING;
+}
+/* True, after a little while, if the library must be asked again. Does not return if it answers
+   what cannot become what was recorded. */
+bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status);
+
+/* A call whose only varying outcome is its status. Replay: a failure is answered without the
+   library; for a success, the library is asked until it gives one. */
+#define RF_CALL(call)                                                                              \
+    do {                                                                                           \
+        if (rf_recording(node)) {                                                                  \
+            call;                                                                                  \
+            rf_record_status(node, &here, *status);                                                \
+            break;                                                                                 \
+        }                                                                                          \
+        const struct rf_here copy = here;                                                          \
+        mcapi_status_t recorded = rf_recorded_status(node, &copy, MCAPI_SUCCESS);                  \
+        *status = recorded;                                                                        \
+        if (rf_is_failure(recorded))                                                               \
+            break;                                                                                 \
+        rf_progress_wait(&node->session.replayer, &copy, RF_NO_PEER, RF_NO_PEER);                  \
+        do {                                                                                       \
+            call;                                                                                  \
+        } while (rf_again(node, &copy, *status));                                                  \
+        if (!rf_free(node))                                                                        \
+            *status = recorded;                                                                    \
+    } while (0)
+
+/* The same for a call that makes a request. `made` is where the library puts it: in a replay the
+   program gets one of ours. */
+#define RF_CALL_REQUEST(call)                                                                      \
+    do {                                                                                           \
+        mcapi_request_t real_request = 0, *made = rf_recording(node) ? request : &real_request;    \
+        RF_CALL(call);                                                                             \
+        if (!rf_recording(node) && !rf_is_failure(*status))                                        \
+            *request = rf_request_new(                                                             \
+                node, &(struct rf_request){.kind = RF_REQUEST_REAL, .real = real_request});        \
+    } while (0)
+
+/* Something that the outside returned: recorded, or what was recorded instead. */
+int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value);
+
+/* How many messages are there: the body of a wrapper. */
+#define RF_AVAILABLE(call)                                                                         \
+    mcapi_uint_t count = 0;                                                                        \
+    const struct rf_event *event = NULL;                                                           \
+    if (!rf_recording(node)) {                                                                     \
+        *status = rf_recorded_status(node, &here, MCAPI_SUCCESS);                                  \
+        if (*status == MCAPI_SUCCESS)                                                              \
+            event = rf_expect(node, &here, RF_IS(VALUE), 0);                                       \
+    }                                                                                              \
+    if (event) {                                                                                   \
+        count = (mcapi_uint_t)event->first;                                                        \
+        rf_take(node);                                                                             \
+    } else if (rf_recording(node) || *status == MCAPI_SUCCESS) {                                   \
+        count = call;                                                                              \
+    }                                                                                              \
+    if (rf_recording(node) && *status == MCAPI_SUCCESS)                                            \
+        rf_record(node, &here, RF_VALUE, 0, (int32_t)count, 0);                                    \
+    else if (rf_recording(node))                                                                   \
+        rf_record_error(node, &here, *status);                                                     \
+    rf_leave(node);                                                                                \
+    return count
+
+/* ---- endpoints.c ---- */
+
+/* The number of an endpoint of this node, in the order of their making; the one after the last for
+   a stranger. */
+uint32_t rf_channel_of(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
+struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
+/* A number that is the same in every run. */
+int32_t rf_endpoint_sign(mcapi_endpoint_t endpoint);
+
+/* ---- messages.c ---- */
+
+/* The name of the message that the library has just delivered to this thread. */
+struct rf_message_name rf_delivered(const void *data, size_t size);
+/* Delivered, cut or not: that follows from the sizes. */
+static inline bool rf_is_delivery(mcapi_status_t status) {
+    return status == MCAPI_SUCCESS || status == MCAPI_ERR_MSG_TRUNCATED;
+}
+/* Replay: the message of that name, any if it is NULL. NULL only if `timeout` is not infinite. */
+struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *here,
+                            uint32_t channel, const struct rf_message_name *name,
+                            mcapi_timeout_t timeout);
+/* Replay: what the program gets of a message. */
+void rf_give(const struct rf_message *message, void *buffer, size_t room, size_t *size,
+             mcapi_status_t *status);
+
+/* ---- requests.c ---- */
+
+/* Record: a receive was posted. */
+void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
+                    uint32_t channel, const void *buffer);
+/* Replay: a request for the program. */
+mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what);
+/* Replay: the recording says that it is complete here; waits until it is. */
+struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
+                                       mcapi_request_t request);
+
+#endif

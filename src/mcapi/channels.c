@@ -1,0 +1,133 @@
+/* Packet and scalar channels: between two endpoints, first in, first out. What comes is decided by
+   the one sender; what varies is when, and how the calls end. */
+#include "mcapi/adapter.h"
+
+#define RF_CHANNEL(kind)                                                                           \
+    RF_WRAPPER(void, kind##_connect_i,                                                             \
+               (mcapi_endpoint_t from, mcapi_endpoint_t to, mcapi_request_t * request,             \
+                mcapi_status_t * status)) {                                                        \
+        RF_ENTER_VOID(kind##_connect_i, (from, to, request, status));                              \
+        rf_sign(&node->session, &here, rf_endpoint_sign(from), rf_endpoint_sign(to), 0);           \
+        RF_CALL_REQUEST(real->kind##_connect_i(from, to, made, status));                           \
+        rf_leave(node);                                                                            \
+    }                                                                                              \
+    RF_WRAPPER(void, kind##_recv_open_i,                                                           \
+               (mcapi_##kind##_recv_hndl_t * handle, mcapi_endpoint_t endpoint,                    \
+                mcapi_request_t * request, mcapi_status_t * status)) {                             \
+        RF_ENTER_VOID(kind##_recv_open_i, (handle, endpoint, request, status));                    \
+        rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);                          \
+        RF_CALL_REQUEST(real->kind##_recv_open_i(handle, endpoint, made, status));                 \
+        rf_leave(node);                                                                            \
+    }                                                                                              \
+    RF_WRAPPER(void, kind##_send_open_i,                                                           \
+               (mcapi_##kind##_send_hndl_t * handle, mcapi_endpoint_t endpoint,                    \
+                mcapi_request_t * request, mcapi_status_t * status)) {                             \
+        RF_ENTER_VOID(kind##_send_open_i, (handle, endpoint, request, status));                    \
+        rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);                          \
+        RF_CALL_REQUEST(real->kind##_send_open_i(handle, endpoint, made, status));                 \
+        rf_leave(node);                                                                            \
+    }                                                                                              \
+    RF_WRAPPER(                                                                                    \
+        void, kind##_recv_close_i,                                                                 \
+        (mcapi_##kind##_recv_hndl_t handle, mcapi_request_t * request, mcapi_status_t * status)) { \
+        RF_ENTER_VOID(kind##_recv_close_i, (handle, request, status));                             \
+        rf_sign(&node->session, &here, 0, 0, 0);                                                   \
+        RF_CALL_REQUEST(real->kind##_recv_close_i(handle, made, status));                          \
+        rf_leave(node);                                                                            \
+    }                                                                                              \
+    RF_WRAPPER(                                                                                    \
+        void, kind##_send_close_i,                                                                 \
+        (mcapi_##kind##_send_hndl_t handle, mcapi_request_t * request, mcapi_status_t * status)) { \
+        RF_ENTER_VOID(kind##_send_close_i, (handle, request, status));                             \
+        rf_sign(&node->session, &here, 0, 0, 0);                                                   \
+        RF_CALL_REQUEST(real->kind##_send_close_i(handle, made, status));                          \
+        rf_leave(node);                                                                            \
+    }                                                                                              \
+    RF_WRAPPER(mcapi_uint_t, kind##_available,                                                     \
+               (mcapi_##kind##_recv_hndl_t handle, mcapi_status_t * status)) {                     \
+        RF_ENTER(kind##_available, (handle, status));                                              \
+        RF_AVAILABLE(real->kind##_available(handle, status));                                      \
+    }
+
+RF_CHANNEL(pktchan)
+RF_CHANNEL(sclchan)
+
+/* ---- packets ---- */
+
+RF_WRAPPER(void, pktchan_send,
+           (mcapi_pktchan_send_hndl_t handle, const void *buffer, size_t size,
+            mcapi_status_t *status)) {
+    RF_ENTER_VOID(pktchan_send, (handle, buffer, size, status));
+    rf_sign(&node->session, &here, 0, 0, (int64_t)size);
+    RF_CALL(real->pktchan_send(handle, buffer, size, status));
+    rf_leave(node);
+}
+
+RF_WRAPPER(void, pktchan_send_i,
+           (mcapi_pktchan_send_hndl_t handle, const void *buffer, size_t size,
+            mcapi_request_t *request, mcapi_status_t *status)) {
+    RF_ENTER_VOID(pktchan_send_i, (handle, buffer, size, request, status));
+    rf_sign(&node->session, &here, 0, 0, (int64_t)size);
+    RF_CALL_REQUEST(real->pktchan_send_i(handle, buffer, size, made, status));
+    rf_leave(node);
+}
+
+RF_WRAPPER(void, pktchan_recv,
+           (mcapi_pktchan_recv_hndl_t handle, void **buffer, size_t *size,
+            mcapi_status_t *status)) {
+    RF_ENTER_VOID(pktchan_recv, (handle, buffer, size, status));
+    rf_sign(&node->session, &here, 0, 0, 0);
+    RF_CALL(real->pktchan_recv(handle, buffer, size, status));
+    rf_leave(node);
+}
+
+RF_WRAPPER(void, pktchan_recv_i,
+           (mcapi_pktchan_recv_hndl_t handle, void **buffer, mcapi_request_t *request,
+            mcapi_status_t *status)) {
+    RF_ENTER_VOID(pktchan_recv_i, (handle, buffer, request, status));
+    rf_sign(&node->session, &here, 0, 0, 0);
+    RF_CALL_REQUEST(real->pktchan_recv_i(handle, buffer, made, status));
+    rf_leave(node);
+}
+
+RF_WRAPPER(void, pktchan_release, (void *buffer, mcapi_status_t *status)) {
+    RF_ENTER_VOID(pktchan_release, (buffer, status));
+    rf_sign(&node->session, &here, 0, 0, 0);
+    RF_CALL(real->pktchan_release(buffer, status));
+    rf_leave(node);
+}
+
+RF_WRAPPER(mcapi_boolean_t, pktchan_release_test, (void *buffer, mcapi_status_t *status)) {
+    RF_ENTER(pktchan_release_test, (buffer, status));
+    mcapi_boolean_t released = real->pktchan_release_test(buffer, status);
+    uint32_t both = (uint32_t)rf_value(node, &here, (int32_t)(*status << 1 | (released != 0)));
+    *status = both >> 1;
+    rf_leave(node);
+    return both & 1;
+}
+
+/* ---- scalars ---- */
+
+#define RF_SCALARS(bits)                                                                           \
+    RF_WRAPPER(                                                                                    \
+        void, sclchan_send_uint##bits,                                                             \
+        (mcapi_sclchan_send_hndl_t handle, mcapi_uint##bits##_t word, mcapi_status_t * status)) {  \
+        RF_ENTER_VOID(sclchan_send_uint##bits, (handle, word, status));                            \
+        rf_sign(&node->session, &here, 0, 0, 0);                                                   \
+        RF_CALL(real->sclchan_send_uint##bits(handle, word, status));                              \
+        rf_leave(node);                                                                            \
+    }                                                                                              \
+    RF_WRAPPER(mcapi_uint##bits##_t, sclchan_recv_uint##bits,                                      \
+               (mcapi_sclchan_recv_hndl_t handle, mcapi_status_t * status)) {                      \
+        RF_ENTER(sclchan_recv_uint##bits, (handle, status));                                       \
+        rf_sign(&node->session, &here, 0, 0, 0);                                                   \
+        mcapi_uint##bits##_t word = 0;                                                             \
+        RF_CALL(word = real->sclchan_recv_uint##bits(handle, status));                             \
+        rf_leave(node);                                                                            \
+        return word;                                                                               \
+    }
+
+RF_SCALARS(64)
+RF_SCALARS(32)
+RF_SCALARS(16)
+RF_SCALARS(8)

@@ -1,0 +1,163 @@
+/* Endpoints: made, looked up, asked about, deleted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcapi/adapter.h"
+
+uint32_t rf_channel_of(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
+    uint32_t place = rf_handle_find(&node->endpoint_map, (uint64_t)endpoint + 1);
+    uint32_t channel = place == RF_NOWHERE ? node->endpoint_count : place;
+    return channel < RF_MAX_CHANNELS ? channel : RF_MAX_CHANNELS - 1;
+}
+
+struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
+    uint32_t place = rf_handle_find(&node->endpoint_map, (uint64_t)endpoint + 1);
+    return place == RF_NOWHERE ? NULL : &node->endpoints[place];
+}
+
+int32_t rf_endpoint_sign(mcapi_endpoint_t endpoint) {
+    mcapi_domain_t domain;
+    mcapi_node_t number;
+    mcapi_port_t port;
+    if (!rf_reals.endpoint_name || !rf_reals.endpoint_name(endpoint, &domain, &number, &port))
+        return 0;
+    return (int32_t)((domain * 31 + number) * 65599 + port);
+}
+
+static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
+    if (node->endpoint_count == node->endpoint_room) {
+        node->endpoint_room = node->endpoint_room ? node->endpoint_room * 2 : 16;
+        node->endpoints = rf_room(node->endpoints, node->endpoint_room * sizeof *node->endpoints);
+    }
+    node->endpoints[node->endpoint_count] =
+        (struct rf_node_endpoint){.handle = handle, .open = true};
+    if (!rf_handle_add(&node->endpoint_map, (uint64_t)handle + 1, node->endpoint_count++))
+        abort();
+}
+
+static int32_t port_of(mcapi_endpoint_t endpoint) {
+    mcapi_domain_t domain;
+    mcapi_node_t number;
+    mcapi_port_t port = 0;
+    if (rf_reals.endpoint_name)
+        rf_reals.endpoint_name(endpoint, &domain, &number, &port);
+    return (int32_t)port;
+}
+
+/* Which port the library chooses is its own affair, but in a replay it is the same. */
+static mcapi_port_t port_to_make(struct rf_mcapi_node *node, const struct rf_here *here) {
+    const struct rf_event *event =
+        rf_recording(node) ? NULL : rf_expect(node, here, RF_IS(VALUE), node->endpoint_count);
+    mcapi_port_t port = event ? (mcapi_port_t)event->first : MCAPI_PORT_ANY;
+    if (event)
+        rf_take(node);
+    return port;
+}
+
+RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t *status)) {
+    RF_ENTER(endpoint_create, (port, status));
+    rf_sign(&node->session, &here, (int32_t)port, 0, 0);
+    mcapi_endpoint_t endpoint = MCAPI_RETURN_VALUE_INVALID;
+    bool chosen = port == MCAPI_PORT_ANY && real->endpoint_name;
+    RF_CALL(endpoint = real->endpoint_create(chosen ? port_to_make(node, &here) : port, status));
+    if (chosen && rf_recording(node) && *status == MCAPI_SUCCESS)
+        rf_record(node, &here, RF_VALUE, node->endpoint_count, port_of(endpoint), 0);
+    if (*status == MCAPI_SUCCESS)
+        add_endpoint(node, endpoint);
+    rf_leave(node);
+    return endpoint;
+}
+
+RF_WRAPPER(void, endpoint_get_i,
+           (mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t port,
+            mcapi_endpoint_t *endpoint, mcapi_request_t *request, mcapi_status_t *status)) {
+    RF_ENTER_VOID(endpoint_get_i, (domain, number, port, endpoint, request, status));
+    rf_sign(&node->session, &here, (int32_t)number, (int32_t)port, domain);
+    RF_CALL_REQUEST(real->endpoint_get_i(domain, number, port, endpoint, made, status));
+    rf_leave(node);
+}
+
+RF_WRAPPER(mcapi_endpoint_t, endpoint_get,
+           (mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t port, mcapi_timeout_t timeout,
+            mcapi_status_t *status)) {
+    RF_ENTER(endpoint_get, (domain, number, port, timeout, status));
+    rf_sign(&node->session, &here, (int32_t)number, (int32_t)port, domain);
+    mcapi_endpoint_t endpoint = MCAPI_RETURN_VALUE_INVALID;
+    if (!rf_recording(node) && !rf_free(node))
+        timeout = MCAPI_TIMEOUT_INFINITE; /* that it was found in time is known */
+    RF_CALL(endpoint = real->endpoint_get(domain, number, port, timeout, status));
+    rf_leave(node);
+    return endpoint;
+}
+
+RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
+    RF_ENTER_VOID(endpoint_delete, (endpoint, status));
+    rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);
+    struct rf_node_endpoint *own = rf_endpoint_of(node, endpoint);
+    if (rf_recording(node)) {
+        real->endpoint_delete(endpoint, status);
+        rf_record_status(node, &here, *status);
+    } else {
+        mcapi_status_t recorded = rf_recorded_status(node, &here, MCAPI_SUCCESS);
+        *status = recorded;
+        if (recorded == MCAPI_SUCCESS) {
+            if (own)
+                rf_hold_close(&own->hold);
+            real->endpoint_delete(endpoint, status);
+            rf_again(node, &here, *status);
+        }
+    }
+    if (own && *status == MCAPI_SUCCESS) {
+        own->open = false;
+        rf_handle_remove(&node->endpoint_map, (uint64_t)endpoint + 1);
+    }
+    rf_leave(node);
+}
+
+RF_WRAPPER(void, endpoint_release, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
+    RF_ENTER_VOID(endpoint_release, (endpoint, status));
+    rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);
+    RF_CALL(real->endpoint_release(endpoint, status));
+    rf_leave(node);
+}
+
+/* What others do to the endpoint shows in these. */
+static bool varies(mcapi_uint_t attribute, size_t size) {
+    return size == sizeof(int32_t) && (attribute == MCAPI_ENDP_ATTR_GET_COUNT ||
+                                       attribute == MCAPI_ENDP_ATTR_NUM_RECV_BUFFERS ||
+                                       attribute == MCAPI_ENDP_ATTR_NUM_SEND_BUFFERS ||
+                                       attribute == MCAPI_ENDP_ATTR_ENDP_STATUS);
+}
+
+RF_WRAPPER(void, endpoint_get_attribute,
+           (mcapi_endpoint_t endpoint, mcapi_uint_t attribute, void *value, size_t size,
+            mcapi_status_t *status)) {
+    RF_ENTER_VOID(endpoint_get_attribute, (endpoint, attribute, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)attribute, 0, (int64_t)size);
+    RF_CALL(real->endpoint_get_attribute(endpoint, attribute, value, size, status));
+    if (*status == MCAPI_SUCCESS && varies(attribute, size)) {
+        int32_t word;
+        memcpy(&word, value, sizeof word);
+        word = rf_value(node, &here, word);
+        memcpy(value, &word, sizeof word);
+    }
+    rf_leave(node);
+}
+
+RF_WRAPPER(void, endpoint_set_attribute,
+           (mcapi_endpoint_t endpoint, mcapi_uint_t attribute, const void *value, size_t size,
+            mcapi_status_t *status)) {
+    RF_ENTER_VOID(endpoint_set_attribute, (endpoint, attribute, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)attribute, 0, (int64_t)size);
+    RF_CALL(real->endpoint_set_attribute(endpoint, attribute, value, size, status));
+    rf_leave(node);
+}
+
+RF_WRAPPER(void, node_get_attribute,
+           (mcapi_domain_t domain, mcapi_node_t number, mcapi_uint_t attribute, void *value,
+            size_t size, mcapi_status_t *status)) {
+    RF_ENTER_VOID(node_get_attribute, (domain, number, attribute, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)number, (int32_t)attribute, domain);
+    RF_CALL(real->node_get_attribute(domain, number, attribute, value, size, status));
+    rf_leave(node);
+}

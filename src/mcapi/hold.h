@@ -1,0 +1,43 @@
+/* Replay: messages that have come and are kept until their turn. MCAPI receives name no source, so
+   whatever comes is taken, and given to the receive that had it in the recording. */
+#ifndef RF_MCAPI_HOLD_H
+#define RF_MCAPI_HOLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "mcapi/real.h"
+
+/* What tells messages apart. On Refrain's own runtime: who sent it (domain and node), and from
+   which port with which priority; of those with the same name the first sent comes first. On any
+   other: the checksum of the contents and their size, and equal ones are interchangeable. */
+struct rf_message_name {
+    int32_t first, second;
+};
+
+struct rf_message {
+    struct rf_message *next;
+    struct rf_message_name name;
+    size_t size;
+    unsigned char data[];
+};
+
+struct rf_hold {
+    struct rf_message *first, **last;
+    bool asked; /* the library has a receive of ours */
+    mcapi_request_t request;
+    unsigned char *buffer; /* for that receive */
+    size_t room;
+};
+
+/* Takes out the message of that name; or, if name is NULL, the one that came first. NULL when there
+   is none. To be freed. */
+struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_name *name);
+/* Gets one more message from the library. False when none came in time or none can come. */
+bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, mcapi_timeout_t timeout,
+                  mcapi_status_t *status);
+/* Before the endpoint goes. */
+void rf_hold_close(struct rf_hold *hold);
+
+#endif

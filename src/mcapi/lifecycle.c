@@ -1,0 +1,215 @@
+/* From mcapi_initialize to the end: opens and closes the session of a node. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/signals.h"
+#include "mcapi/adapter.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of nodes */
+static pid_t owner;
+
+static void note_signal(int number) {
+    for (struct rf_mcapi_node *node = __atomic_load_n(&rf_nodes, __ATOMIC_ACQUIRE); node;
+         node = node->next)
+        if (rf_recording(node))
+            rf_recorder_signal(&node->session.recorder, number);
+}
+
+static void stop(int code) {
+    _exit(code);
+}
+
+/* A child made by fork is none of the recorded nodes. */
+static void forget_in_child(void) {
+    for (struct rf_mcapi_node *node = rf_nodes; node; node = node->next) {
+        if (rf_recording(node))
+            rf_recorder_abandon(&node->session.recorder);
+        node->session.mode = RF_OFF;
+    }
+    rf_nodes = NULL;
+    rf_this_node = NULL;
+    rf_depth = 0;
+    owner = 0;
+}
+
+static void end_at_exit(int status, void *unused) {
+    (void)unused;
+    static const struct rf_here here = {.name = "exit"};
+    for (struct rf_mcapi_node *node = rf_nodes; node && getpid() == owner; node = node->next) {
+        struct rf_session *session = &node->session;
+        if (rf_recording(node)) {
+            rf_recorder_close(&session->recorder, RF_END_EXIT, status);
+        } else if (session->mode == RF_REPLAYING) {
+            rf_replay_finish(session, &here, RF_END_EXIT, status);
+            session->replayer.progress->state = RF_STATE_FINISHED;
+        }
+        session->mode = RF_OFF;
+    }
+}
+
+/* Domains and nodes are numbers of any size; files have one number. */
+static int32_t number_of(mcapi_domain_t domain, mcapi_node_t number) {
+    return (int32_t)((domain << 16 ^ number) & INT32_MAX);
+}
+
+static void describe(const struct rf_mcapi_node *node, struct rf_node *facts) {
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    facts->rank = node->number;
+    facts->pid = (int32_t)getpid();
+    facts->started_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+    gethostname(facts->host, sizeof facts->host - 1);
+    snprintf(facts->adapter, sizeof facts->adapter, "mcapi");
+    const char *scheme = getenv("REFRAIN_SCHEME");
+    snprintf(facts->scheme, sizeof facts->scheme, "%s", scheme ? scheme : "order");
+    snprintf(facts->library, sizeof facts->library, "%s",
+             rf_reals.origin ? "Refrain's MCAPI runtime"
+                             : "MCAPI 2.015, messages told apart by their contents");
+}
+
+static void open_recording(struct rf_mcapi_node *node, const struct rf_node *facts,
+                           const char *trace) {
+    struct rf_error error = {0};
+    if (rf_recorder_open(&node->session.recorder, trace, facts, &error)) {
+        node->session.mode = RF_RECORDING;
+        rf_signals_watch(note_signal);
+        return;
+    }
+    fprintf(stderr, "refrain: node %d is not recorded: %s\n", node->number, error.text);
+    if (error.hint[0])
+        fprintf(stderr, "hint: %s\n", error.hint);
+}
+
+static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
+                        const struct rf_here *here, const char *trace) {
+    struct rf_error error = {0};
+    struct rf_session *session = &node->session;
+    bool opened =
+        rf_replay_open(&session->replayer, trace, getenv("REFRAIN_RUN"), node->number, &error);
+    session->mode = RF_REPLAYING;
+    if (!opened)
+        rf_diverge(session, here, NULL, NULL, "%s", error.text);
+    const struct rf_node *recorded = rf_reader_node(session->replayer.reader);
+    if (!recorded->adapter[0])
+        return; /* it was killed before it could write down anything */
+    if (strcmp(recorded->adapter, facts->adapter) != 0)
+        rf_diverge(session, here, NULL, NULL, "the trace was recorded with %s, this is MCAPI",
+                   recorded->adapter);
+    if (strcmp(recorded->library, facts->library) != 0)
+        rf_diverge(session, here, NULL, NULL, "the trace was recorded on another library: %s",
+                   recorded->library);
+}
+
+/* True the first time in this process. */
+static bool enlist(struct rf_mcapi_node *node) {
+    pthread_mutex_lock(&lock);
+    bool first = !owner;
+    owner = getpid();
+    node->next = rf_nodes;
+    __atomic_store_n(&rf_nodes, node, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&lock);
+    rf_this_node = node;
+    return first;
+}
+
+static bool is_known(int32_t number) {
+    pthread_mutex_lock(&lock);
+    const struct rf_mcapi_node *node = rf_nodes;
+    while (node && node->number != number)
+        node = node->next;
+    pthread_mutex_unlock(&lock);
+    return node != NULL;
+}
+
+/* A node that is initialized again has no second file; what it does then is not recorded. */
+static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_t domain,
+                                       mcapi_node_t number) {
+    const char *mode = getenv("REFRAIN_MODE");
+    const char *trace = getenv("REFRAIN_TRACE");
+    bool record = mode && strcmp(mode, "record") == 0;
+    if (!trace || (!record && !(mode && strcmp(mode, "replay") == 0)))
+        return NULL;
+    if (is_known(number_of(domain, number))) {
+        fprintf(stderr, "refrain: node %u is initialized again: what it does now is not %s\n",
+                number, record ? "recorded" : "replayed");
+        rf_this_node = NULL;
+        return NULL;
+    }
+    struct rf_mcapi_node *node = rf_room(NULL, sizeof *node);
+    memset(node, 0, sizeof *node);
+    node->number = number_of(domain, number);
+    node->session.stop = stop;
+    rf_session_check_at(&node->session, 0, 1);
+    if (enlist(node)) {
+        pthread_atfork(NULL, NULL, forget_in_child);
+        on_exit(end_at_exit, NULL);
+    }
+    struct rf_node facts = {0};
+    describe(node, &facts);
+    if (record)
+        open_recording(node, &facts, trace);
+    else
+        open_replay(node, &facts, here, trace);
+    return node;
+}
+
+RF_WRAPPER(void, initialize,
+           (mcapi_domain_t domain, mcapi_node_t number, const mcapi_node_attributes_t *attributes,
+            const mcapi_param_t *parameters, mcapi_info_t *info, mcapi_status_t *status)) {
+    RF_HERE(initialize);
+    const struct rf_real *real = rf_real();
+    rf_signals_look();
+    rf_depth++;
+    real->initialize(domain, number, attributes, parameters, info, status);
+    rf_depth--;
+    if (rf_depth || !status || *status != MCAPI_SUCCESS)
+        return;
+    struct rf_mcapi_node *node = open_node(&here, domain, number);
+    if (!node || node->session.mode == RF_OFF || !info)
+        return;
+    /* Who else is there is a matter of time. */
+    info->number_of_domains = (mcapi_uint_t)rf_value(node, &here, (int32_t)info->number_of_domains);
+    info->number_of_nodes = (mcapi_uint_t)rf_value(node, &here, (int32_t)info->number_of_nodes);
+}
+
+static void close_node(struct rf_mcapi_node *node) {
+    for (uint32_t i = 0; i < node->endpoint_count; i++)
+        if (node->endpoints[i].open)
+            rf_hold_close(&node->endpoints[i].hold);
+    free(node->endpoints);
+    free(node->endpoint_map.slots);
+    free(node->posted_map.slots);
+    free(node->posted);
+    free(node->requests);
+    node->endpoints = NULL;
+    node->posted = NULL;
+    node->requests = NULL;
+    node->session.mode = RF_OFF;
+    rf_this_node = NULL;
+}
+
+RF_WRAPPER(void, finalize, (mcapi_status_t * status)) {
+    RF_ENTER_VOID(finalize, (status));
+    struct rf_session *session = &node->session;
+    /* The last word: the signature of the whole run, twice as many bits of it as elsewhere. */
+    for (int i = 0; i < 2; i++) {
+        uint64_t made = rf_session_calls(session);
+        rf_session_check_at(session, made, made + 1);
+        rf_sign(session, &here, RF_NO_PEER, RF_NO_PEER, i);
+    }
+    bool replaying = !rf_recording(node);
+    if (!replaying) {
+        rf_recorder_close(&session->recorder, RF_END_FINALIZE, 0);
+    } else if (!rf_free(node)) {
+        rf_replay_finish(session, &here, RF_END_FINALIZE, 0);
+    }
+    close_node(node);
+    real->finalize(status);
+    if (replaying)
+        session->replayer.progress->state = RF_STATE_FINISHED;
+    rf_depth = 0;
+}

@@ -1,0 +1,163 @@
+/* Messages without a connection. */
+#include "mcapi/adapter.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace/checksum.h"
+
+struct rf_message_name rf_delivered(const void *data, size_t size) {
+    struct mcapix_origin origin;
+    if (rf_reals.origin && rf_reals.origin(&origin))
+        return (struct rf_message_name){(int32_t)((origin.domain << 16 ^ origin.node) & INT32_MAX),
+                                        (int32_t)(origin.port ^ origin.priority << 28)};
+    return (struct rf_message_name){
+        (int32_t)(rf_checksum(RF_CHECKSUM_CRC32C, data, size) & INT32_MAX), (int32_t)size};
+}
+
+RF_WRAPPER(void, msg_send,
+           (mcapi_endpoint_t from, mcapi_endpoint_t to, const void *buffer, size_t size,
+            mcapi_priority_t priority, mcapi_status_t *status)) {
+    RF_ENTER_VOID(msg_send, (from, to, buffer, size, priority, status));
+    rf_sign(&node->session, &here, rf_endpoint_sign(to), (int32_t)priority, (int64_t)size);
+    RF_CALL(real->msg_send(from, to, buffer, size, priority, status));
+    rf_leave(node);
+}
+
+RF_WRAPPER(void, msg_send_i,
+           (mcapi_endpoint_t from, mcapi_endpoint_t to, const void *buffer, size_t size,
+            mcapi_priority_t priority, mcapi_request_t *request, mcapi_status_t *status)) {
+    RF_ENTER_VOID(msg_send_i, (from, to, buffer, size, priority, request, status));
+    rf_sign(&node->session, &here, rf_endpoint_sign(to), (int32_t)priority, (int64_t)size);
+    RF_CALL_REQUEST(real->msg_send_i(from, to, buffer, size, priority, made, status));
+    rf_leave(node);
+}
+
+/* ---- receiving ---- */
+
+void rf_give(const struct rf_message *message, void *buffer, size_t room, size_t *size,
+             mcapi_status_t *status) {
+    *size = message->size < room ? message->size : room;
+    memcpy(buffer, message->data, *size);
+    *status = message->size > room ? MCAPI_ERR_MSG_TRUNCATED : MCAPI_SUCCESS;
+}
+
+struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *here,
+                            uint32_t channel, const struct rf_message_name *name,
+                            mcapi_timeout_t timeout) {
+    struct rf_node_endpoint *endpoint = &node->endpoints[channel];
+    struct rf_message *message;
+    mcapi_status_t status;
+    if (timeout)
+        rf_progress_wait(&node->session.replayer, here, name ? name->first : RF_NO_PEER,
+                         name ? name->second : RF_NO_PEER);
+    while (!(message = rf_hold_take(&endpoint->hold, name))) {
+        if (rf_hold_pull(&endpoint->hold, endpoint->handle, timeout, &status))
+            continue;
+        if (timeout != MCAPI_TIMEOUT_INFINITE)
+            return NULL;
+        rf_diverge(&node->session, here, NULL, NULL,
+                   "the message that the recording has here cannot be received: status %u", status);
+    }
+    return message;
+}
+
+/* In a replay a receive takes the message that it took in the recording, once that is there. */
+static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
+                        mcapi_endpoint_t endpoint, void *buffer, size_t room, size_t *size,
+                        mcapi_status_t *status) {
+    *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    uint32_t channel = rf_channel_of(node, endpoint);
+    if (*status != MCAPI_SUCCESS)
+        return;
+    if (channel == node->endpoint_count) { /* the library has the right error for it */
+        rf_reals.msg_recv(endpoint, buffer, room, size, status);
+        rf_again(node, here, *status);
+        return;
+    }
+    const struct rf_event *event = rf_expect(node, here, RF_IS(RECV), channel);
+    struct rf_message_name name;
+    if (event) {
+        name = (struct rf_message_name){event->first, event->second};
+        rf_take(node);
+    }
+    struct rf_message *message =
+        rf_await(node, here, channel, event ? &name : NULL, MCAPI_TIMEOUT_INFINITE);
+    rf_give(message, buffer, room, size, status);
+    free(message);
+}
+
+RF_WRAPPER(void, msg_recv,
+           (mcapi_endpoint_t endpoint, void *buffer, size_t room, size_t *size,
+            mcapi_status_t *status)) {
+    RF_ENTER_VOID(msg_recv, (endpoint, buffer, room, size, status));
+    uint32_t channel = rf_channel_of(node, endpoint);
+    rf_sign(&node->session, &here, (int32_t)channel, 0, (int64_t)room);
+    if (rf_recording(node)) {
+        real->msg_recv(endpoint, buffer, room, size, status);
+        if (rf_is_delivery(*status)) {
+            struct rf_message_name name = rf_delivered(buffer, *size);
+            rf_record(node, &here, RF_RECV, channel, name.first, name.second);
+        } else {
+            rf_record_error(node, &here, *status);
+        }
+    } else {
+        const struct rf_here copy = here;
+        replay_recv(node, &copy, endpoint, buffer, room, size, status);
+    }
+    rf_leave(node);
+}
+
+/* Nothing is asked of the library before the recording says that the receive was complete. */
+static void replay_recv_i(struct rf_mcapi_node *node, const struct rf_here *here,
+                          mcapi_endpoint_t endpoint, void *buffer, size_t room,
+                          mcapi_request_t *request, mcapi_status_t *status) {
+    *status = rf_recorded_status(node, here, MCAPI_PENDING);
+    uint32_t channel = rf_channel_of(node, endpoint);
+    if (*status != MCAPI_PENDING)
+        return;
+    if (channel == node->endpoint_count) {
+        rf_reals.msg_recv_i(endpoint, buffer, room, request, status);
+        rf_again(node, here, *status);
+        return;
+    }
+    struct rf_request what = {.kind = RF_REQUEST_RECEIVE,
+                              .channel = channel,
+                              .buffer = buffer,
+                              .room = room,
+                              .match = {RF_UNKNOWN, RF_UNKNOWN}};
+    const struct rf_event *event = rf_expect(node, here, RF_IS(POST), channel);
+    if (event) {
+        what.match = (struct rf_message_name){event->first, event->second};
+        rf_take(node);
+        *status = rf_recorded_status(node, here, MCAPI_PENDING);
+    }
+    *request = rf_request_new(node, &what);
+    /* It was complete at once, so the program may look at what it got. */
+    if (rf_is_delivery(*status) && what.match.first != RF_UNKNOWN)
+        rf_request_complete(node, here, *request);
+}
+
+RF_WRAPPER(void, msg_recv_i,
+           (mcapi_endpoint_t endpoint, void *buffer, size_t room, mcapi_request_t *request,
+            mcapi_status_t *status)) {
+    RF_ENTER_VOID(msg_recv_i, (endpoint, buffer, room, request, status));
+    uint32_t channel = rf_channel_of(node, endpoint);
+    rf_sign(&node->session, &here, (int32_t)channel, 0, (int64_t)room);
+    if (rf_recording(node)) {
+        real->msg_recv_i(endpoint, buffer, room, request, status);
+        if (*status == MCAPI_PENDING || rf_is_delivery(*status))
+            rf_record_post(node, &here, *request, channel, buffer);
+        if (*status != MCAPI_PENDING)
+            rf_record_error(node, &here, *status);
+    } else {
+        const struct rf_here copy = here;
+        replay_recv_i(node, &copy, endpoint, buffer, room, request, status);
+    }
+    rf_leave(node);
+}
+
+RF_WRAPPER(mcapi_uint_t, msg_available, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
+    RF_ENTER(msg_available, (endpoint, status));
+    RF_AVAILABLE(real->msg_available(endpoint, status));
+}

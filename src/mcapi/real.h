@@ -1,0 +1,38 @@
+/* The functions of the MCAPI library behind the wrappers. */
+#ifndef RF_MCAPI_REAL_H
+#define RF_MCAPI_REAL_H
+
+#include <mcapi.h>
+#include <mcapix.h>
+
+#include "trace/compiler.h"
+
+struct rf_real {
+#define RF_FUNCTION(result, name, parameters, arguments) result(*name) parameters;
+#include "mcapi/functions.def"
+#undef RF_FUNCTION
+    /* Refrain's own runtime has these; NULL in any other. */
+    int (*origin)(struct mcapix_origin *out);
+    int (*endpoint_name)(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
+                         mcapi_port_t *port);
+};
+
+enum rf_function {
+    RF_FN_NONE,
+#define RF_FUNCTION(result, name, parameters, arguments) RF_FN_##name,
+#include "mcapi/functions.def"
+#undef RF_FUNCTION
+    RF_FUNCTIONS
+};
+
+extern struct rf_real rf_reals RF_OURS;
+extern int rf_reals_ready RF_OURS;
+void rf_reals_find(void);
+
+RF_STEP const struct rf_real *rf_real(void) {
+    if (__builtin_expect(!__atomic_load_n(&rf_reals_ready, __ATOMIC_ACQUIRE), 0))
+        rf_reals_find();
+    return &rf_reals;
+}
+
+#endif

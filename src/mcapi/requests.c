@@ -1,0 +1,353 @@
+/* Requests: test, wait, wait_any, cancel. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "mcapi/adapter.h"
+
+/* ---- record: receives without a known match ---- */
+
+static void more_posted(struct rf_mcapi_node *node) {
+    uint32_t first = node->posted_room;
+    node->posted_room = first ? first * 2 : 64;
+    node->posted = rf_room(node->posted, node->posted_room * sizeof *node->posted);
+    for (uint32_t i = first; i < node->posted_room; i++)
+        node->posted[i].next = i + 1;
+}
+
+void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
+                    uint32_t channel, const void *buffer) {
+    struct rf_session *session = &node->session;
+    node->answered = true;
+    if (!session->recorder.on)
+        return;
+    if (__builtin_expect(node->posted_free == node->posted_room, 0))
+        more_posted(node);
+    uint32_t place = node->posted_free;
+    struct rf_posted *posted = &node->posted[place];
+    node->posted_free = posted->next;
+    posted->matched = false;
+    posted->buffer = buffer;
+    rf_recorder_post(&session->recorder, rf_here_pack(session, here, RF_POST, channel),
+                     &posted->post);
+    /* A library may give out a handle again that we believe to be in use. */
+    rf_handle_remove(&node->posted_map, request + 1);
+    if (!rf_handle_add(&node->posted_map, request + 1, place))
+        abort();
+}
+
+/* The library reported the request complete; `released`: it will not know it any more. */
+static void record_match(struct rf_mcapi_node *node, mcapi_request_t request, size_t size,
+                         bool released) {
+    uint32_t place = rf_handle_find(&node->posted_map, request + 1);
+    if (place == RF_NOWHERE)
+        return;
+    struct rf_posted *posted = &node->posted[place];
+    if (!posted->matched) {
+        struct rf_message_name name = rf_delivered(posted->buffer, size);
+        rf_recorder_match(&node->session.recorder, &posted->post, name.first, name.second);
+        posted->matched = true;
+    }
+    if (released) {
+        posted->next = node->posted_free;
+        node->posted_free = place;
+        rf_handle_remove(&node->posted_map, request + 1);
+    }
+}
+
+/* ---- replay: requests of ours ---- */
+
+mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what) {
+    if (node->request_free == node->request_room) {
+        uint32_t first = node->request_room;
+        node->request_room = first ? first * 2 : 64;
+        node->requests = rf_room(node->requests, node->request_room * sizeof *node->requests);
+        for (uint32_t i = first; i < node->request_room; i++)
+            node->requests[i] = (struct rf_request){.next = i + 1};
+    }
+    uint32_t place = node->request_free;
+    struct rf_request *request = &node->requests[place];
+    uint32_t generation = request->generation + 1;
+    node->request_free = request->next;
+    *request = *what;
+    request->generation = generation;
+    return (mcapi_request_t)generation << 32 | (place + 1);
+}
+
+static struct rf_request *request_of(struct rf_mcapi_node *node, const mcapi_request_t *handle) {
+    uint32_t place = handle ? (uint32_t)*handle - 1 : UINT32_MAX;
+    if (place >= node->request_room)
+        return NULL;
+    struct rf_request *request = &node->requests[place];
+    return request->kind != RF_REQUEST_NONE && request->generation == *handle >> 32 ? request
+                                                                                    : NULL;
+}
+
+static void release(struct rf_mcapi_node *node, struct rf_request *request) {
+    request->kind = RF_REQUEST_NONE;
+    request->next = node->request_free;
+    node->request_free = (uint32_t)(request - node->requests);
+}
+
+/* True if the request is complete, at the latest after the timeout. */
+static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
+                   struct rf_request *request, mcapi_timeout_t timeout) {
+    if (request->complete)
+        return true;
+    if (request->kind == RF_REQUEST_REAL) {
+        if (timeout)
+            rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+        rf_reals.wait(&request->real, &request->size, timeout, &request->status);
+        request->complete = request->status != MCAPI_TIMEOUT;
+        return request->complete;
+    }
+    const struct rf_message_name *name =
+        request->match.first == RF_UNKNOWN ? NULL : &request->match;
+    struct rf_message *message = rf_await(node, here, request->channel, name, timeout);
+    if (!message)
+        return false;
+    rf_give(message, request->buffer, request->room, &request->size, &request->status);
+    request->complete = true;
+    free(message);
+    return true;
+}
+
+struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
+                                       mcapi_request_t handle) {
+    struct rf_request *request = request_of(node, &handle);
+    if (!request)
+        rf_diverge(&node->session, here, NULL, NULL,
+                   "the program passes a request that it does not have");
+    if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node) &&
+        request->match.first == RF_UNKNOWN)
+        rf_diverge(&node->session, here, NULL, NULL,
+                   "the receive is complete in the recording, but its message is not known");
+    finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
+    return request;
+}
+
+static mcapi_boolean_t tell(struct rf_mcapi_node *node, struct rf_request *request, bool keep,
+                            size_t *size, mcapi_status_t *status) {
+    *size = request->size;
+    *status = request->status;
+    if (!keep)
+        release(node, request);
+    return rf_is_delivery(*status);
+}
+
+/* ---- one request ---- */
+
+/* Replay, past the end of the recording. */
+static mcapi_boolean_t ask(struct rf_mcapi_node *node, const struct rf_here *here,
+                           mcapi_request_t *handle, size_t *size, mcapi_timeout_t timeout,
+                           bool keep, mcapi_status_t *status) {
+    struct rf_request *request = request_of(node, handle);
+    *status = MCAPI_ERR_REQUEST_INVALID;
+    if (!request)
+        return MCAPI_FALSE;
+    if (finish(node, here, request, timeout))
+        return tell(node, request, keep, size, status);
+    *status = keep ? MCAPI_PENDING : MCAPI_TIMEOUT;
+    return MCAPI_FALSE;
+}
+
+/* A call that waits as long as it takes needs no event to say that it succeeded. */
+static mcapi_boolean_t replay_one(struct rf_mcapi_node *node, const struct rf_here *here,
+                                  mcapi_request_t *handle, size_t *size, mcapi_timeout_t timeout,
+                                  bool keep, mcapi_status_t *status) {
+    bool sure = !keep && timeout == MCAPI_TIMEOUT_INFINITE;
+    *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    if (*status != MCAPI_SUCCESS)
+        return MCAPI_FALSE;
+    if (!sure) {
+        const struct rf_event *event = rf_expect(node, here, RF_IS(NONE) | RF_IS(DONE), 0);
+        if (event && event->kind == RF_NONE) {
+            rf_take(node);
+            *status = keep ? MCAPI_PENDING : MCAPI_TIMEOUT;
+            return MCAPI_FALSE;
+        }
+        if (event)
+            rf_take(node);
+    } else {
+        rf_replay_peek(&node->session); /* so that it is known whether there is a recording yet */
+    }
+    if (rf_free(node))
+        return ask(node, here, handle, size, timeout, keep, status);
+    return tell(node, rf_request_complete(node, here, *handle), keep, size, status);
+}
+
+/* `keep`: the call leaves a complete request as it is. */
+RF_STEP mcapi_boolean_t record_one(struct rf_mcapi_node *node, const struct rf_here *here,
+                                   mcapi_request_t before, size_t size, bool keep, bool sure,
+                                   mcapi_boolean_t done, mcapi_status_t status) {
+    if (rf_is_delivery(status)) {
+        record_match(node, before, size, !keep);
+        if (!sure)
+            rf_record(node, here, RF_DONE, 0, 1, 0);
+    } else if (status == MCAPI_PENDING || status == MCAPI_TIMEOUT) {
+        rf_record(node, here, RF_NONE, 0, 1, 0);
+    } else {
+        rf_record_error(node, here, status);
+    }
+    return done;
+}
+
+RF_WRAPPER(mcapi_boolean_t, test,
+           (mcapi_request_t * request, size_t *size, mcapi_status_t *status)) {
+    RF_ENTER(test, (request, size, status));
+    mcapi_boolean_t done;
+    if (rf_recording(node)) {
+        mcapi_request_t before = request ? *request : 0;
+        done = real->test(request, size, status);
+        done = record_one(node, &here, before, size ? *size : 0, true, false, done, *status);
+    } else {
+        const struct rf_here copy = here;
+        done = replay_one(node, &copy, request, size, MCAPI_TIMEOUT_IMMEDIATE, true, status);
+    }
+    rf_leave(node);
+    return done;
+}
+
+RF_WRAPPER(mcapi_boolean_t, wait,
+           (mcapi_request_t * request, size_t *size, mcapi_timeout_t timeout,
+            mcapi_status_t *status)) {
+    RF_ENTER(wait, (request, size, timeout, status));
+    bool sure = timeout == MCAPI_TIMEOUT_INFINITE;
+    if (sure)
+        rf_sign(&node->session, &here, 0, 0, 0);
+    mcapi_boolean_t done;
+    if (rf_recording(node)) {
+        mcapi_request_t before = request ? *request : 0;
+        done = real->wait(request, size, timeout, status);
+        done = record_one(node, &here, before, size ? *size : 0, false, sure, done, *status);
+    } else {
+        const struct rf_here copy = here;
+        done = replay_one(node, &copy, request, size, timeout, false, status);
+    }
+    rf_leave(node);
+    return done;
+}
+
+/* ---- several requests ---- */
+
+/* Replay, past the end of the recording. */
+static mcapi_uint_t ask_any(struct rf_mcapi_node *node, const struct rf_here *here, size_t count,
+                            mcapi_request_t **requests, size_t *size, mcapi_timeout_t timeout,
+                            mcapi_status_t *status) {
+    struct timespec begin, now;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (;;) {
+        for (size_t i = 0; i < count; i++)
+            if (ask(node, here, requests[i], size, MCAPI_TIMEOUT_IMMEDIATE, false, status) ||
+                *status != MCAPI_TIMEOUT)
+                return rf_is_delivery(*status) ? (mcapi_uint_t)i : MCAPI_RETURN_VALUE_INVALID;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        long passed = (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000;
+        if (timeout != MCAPI_TIMEOUT_INFINITE && passed >= (long)timeout)
+            return MCAPI_RETURN_VALUE_INVALID;
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+}
+
+static mcapi_uint_t replay_any(struct rf_mcapi_node *node, const struct rf_here *here, size_t count,
+                               mcapi_request_t **requests, size_t *size, mcapi_timeout_t timeout,
+                               mcapi_status_t *status) {
+    *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    if (*status != MCAPI_SUCCESS)
+        return MCAPI_RETURN_VALUE_INVALID;
+    const struct rf_event *event = rf_expect(node, here, RF_IS(NONE) | RF_IS(INDEX), 0);
+    if (!event)
+        return ask_any(node, here, count, requests, size, timeout, status);
+    if (event->kind == RF_NONE) {
+        rf_take(node);
+        *status = MCAPI_TIMEOUT;
+        return MCAPI_RETURN_VALUE_INVALID;
+    }
+    mcapi_uint_t index = (mcapi_uint_t)event->first;
+    if (event->second != (int32_t)count || index >= count)
+        rf_diverge(&node->session, here, event, NULL,
+                   "the program waits for one of %zu requests, recorded were %d", count,
+                   event->second);
+    rf_take(node);
+    tell(node, rf_request_complete(node, here, *requests[index]), false, size, status);
+    return index;
+}
+
+RF_WRAPPER(mcapi_uint_t, wait_any,
+           (size_t count, mcapi_request_t **requests, size_t *size, mcapi_timeout_t timeout,
+            mcapi_status_t *status)) {
+    RF_ENTER(wait_any, (count, requests, size, timeout, status));
+    mcapi_uint_t index;
+    if (rf_recording(node)) {
+        /* The library invalidates the handle that it reports. */
+        mcapi_request_t handles[64];
+        size_t seen = requests ? count : 0;
+        mcapi_request_t *before = seen > sizeof handles / sizeof *handles
+                                      ? rf_room(NULL, seen * sizeof *before)
+                                      : handles;
+        for (size_t i = 0; i < seen; i++)
+            before[i] = requests[i] ? *requests[i] : 0;
+        index = real->wait_any(count, requests, size, timeout, status);
+        if (rf_is_delivery(*status) && index < seen) {
+            record_match(node, before[index], size ? *size : 0, true);
+            rf_record(node, &here, RF_INDEX, 0, (int32_t)index, (int32_t)count);
+        } else if (*status == MCAPI_TIMEOUT) {
+            rf_record(node, &here, RF_NONE, 0, (int32_t)count, 0);
+        } else {
+            rf_record_error(node, &here, *status);
+        }
+        if (before != handles)
+            free(before);
+    } else {
+        const struct rf_here copy = here;
+        index = replay_any(node, &copy, count, requests, size, timeout, status);
+    }
+    rf_leave(node);
+    return index;
+}
+
+/* ---- cancel ---- */
+
+static void forget(struct rf_mcapi_node *node, mcapi_request_t request) {
+    uint32_t place = rf_handle_find(&node->posted_map, request + 1);
+    if (place == RF_NOWHERE)
+        return;
+    node->posted[place].next = node->posted_free;
+    node->posted_free = place;
+    rf_handle_remove(&node->posted_map, request + 1);
+}
+
+/* A receive of ours is not known to the library. */
+static void replay_cancel(struct rf_mcapi_node *node, const struct rf_here *here,
+                          mcapi_request_t *handle, mcapi_status_t *status) {
+    *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    if (*status != MCAPI_SUCCESS)
+        return;
+    struct rf_request *request = request_of(node, handle);
+    if (!request) {
+        *status = MCAPI_ERR_REQUEST_INVALID;
+        rf_again(node, here, *status);
+        return;
+    }
+    mcapi_status_t ignored;
+    if (request->kind == RF_REQUEST_REAL && !request->complete)
+        rf_reals.cancel(&request->real, &ignored);
+    release(node, request);
+}
+
+RF_WRAPPER(void, cancel, (mcapi_request_t * request, mcapi_status_t *status)) {
+    RF_ENTER_VOID(cancel, (request, status));
+    rf_sign(&node->session, &here, 0, 0, 0);
+    if (rf_recording(node)) {
+        mcapi_request_t before = request ? *request : 0;
+        real->cancel(request, status);
+        if (*status == MCAPI_SUCCESS)
+            forget(node, before);
+        else
+            rf_record_error(node, &here, *status);
+    } else {
+        const struct rf_here copy = here;
+        replay_cancel(node, &copy, request, status);
+    }
+    rf_leave(node);
+}
