@@ -23,9 +23,9 @@ bool rf_rerun_open(struct rf_rerun *rerun, const struct rf_options *options,
 /* After a failed opening as well. */
 void rf_rerun_close(struct rf_rerun *rerun);
 
-/* The one rank that --rank names, which must be usable. */
 /* Can its ranks be run alone? */
 bool rf_rerun_extractable(const struct rf_rerun *rerun, const char *verb, struct rf_error *error);
+/* The one rank that --rank names, which must be usable. */
 bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *options, const char *verb,
                    int *rank, struct rf_error *error);
 

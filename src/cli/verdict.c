@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 
 #include "launch.h"
+#include "manifest.h"
 #include "messages.h"
 #include "status.h"
 #include "text.h"
