@@ -18,7 +18,15 @@ struct observer {
     int log;
 };
 
-static struct observer observer = {UINT64_C(14695981039346656037), 1, 0, -1};
+/* Programs whose nodes are threads have one for each. */
+#ifndef OBSERVE_STORAGE
+#    define OBSERVE_STORAGE
+#endif
+#ifndef OBSERVE_WHO
+#    define OBSERVE_WHO "rank"
+#endif
+
+static OBSERVE_STORAGE struct observer observer = {UINT64_C(14695981039346656037), 1, 0, -1};
 
 static inline uint64_t observe_mix(uint64_t hash, const void *data, size_t size) {
     const unsigned char *bytes = (const unsigned char *)data;
@@ -42,7 +50,7 @@ static inline void observe_open(int rank) {
     const char *directory = getenv("PROGRAM_LOG");
     if (directory) {
         char path[4096];
-        snprintf(path, sizeof path, "%s/rank-%d.log", directory, rank);
+        snprintf(path, sizeof path, "%s/" OBSERVE_WHO "-%d.log", directory, rank);
         observer.log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
         if (observer.log < 0) {
             perror(path);
@@ -67,7 +75,7 @@ static inline void observe_data(const char *what, const void *data, size_t size)
 static inline void observe_close(void) {
     char line[64];
     observe_write(STDOUT_FILENO, line,
-                  snprintf(line, sizeof line, "rank %d: %016llx\n", observer.rank,
+                  snprintf(line, sizeof line, OBSERVE_WHO " %d: %016llx\n", observer.rank,
                            (unsigned long long)observer.hash));
 }
 
