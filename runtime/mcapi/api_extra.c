@@ -1,0 +1,30 @@
+/* What mcapix.h offers to tools. */
+#include "api.h"
+
+MC_API int mcapix_version(void) {
+    return MCAPIX_VERSION;
+}
+
+MC_API int mcapix_origin(struct mcapix_origin *out) {
+    if (!out || !mc_the_thread.delivered)
+        return 0;
+    *out = mc_the_thread.origin;
+    return 1;
+}
+
+MC_API void mcapix_stamp_matches(int on) {
+    if (mc_current())
+        __atomic_store_n(&mc_the_job.segment->stamping, on != 0, __ATOMIC_RELEASE);
+}
+
+MC_API int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain,
+                                mcapi_node_t *node, mcapi_port_t *port) {
+    const struct mc_endpoint *shared =
+        mc_current() ? mc_endpoint_find(mc_the_job.segment, endpoint) : NULL;
+    if (!shared || !domain || !node || !port)
+        return 0;
+    *domain = shared->domain;
+    *node = shared->node;
+    *port = shared->port;
+    return __atomic_load_n(&shared->handle, __ATOMIC_ACQUIRE) == endpoint;
+}

@@ -1,0 +1,15 @@
+/* Nodes of this process: coming and going. */
+#ifndef MC_NODE_H
+#define MC_NODE_H
+
+#include "job.h"
+
+/* Makes the calling thread a node. Returns an MCAPI status. */
+uint32_t mc_node_begin(uint32_t domain, uint32_t id, uint32_t type,
+                       const mcapi_param_t *parameters);
+void mc_node_end(struct mc_local_node *node);
+
+/* This process's own record of an endpoint goes out of use; whoever waits there is told. */
+void mc_local_endpoint_end(struct mc_local_endpoint *endpoint, uint32_t status);
+
+#endif
