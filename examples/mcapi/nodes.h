@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { DOMAIN = 1, PORT = 1, NODES_MOST = 64 };
+enum { DOMAIN = 0, PORT = 1, NODES_MOST = 64 };
 
 typedef void node_program(int node);
 
