@@ -84,7 +84,9 @@ struct rf_node_endpoint {
 struct rf_mcapi_node {
     struct rf_session session;
     struct rf_mcapi_node *next; /* of this process */
-    int32_t number;
+    mcapi_domain_t domain;
+    mcapi_node_t node;
+    int32_t number;     /* of its file in the trace */
     bool answered;      /* the current call has had its event */
     bool noted_threads; /* that other threads of the node make calls */
     struct rf_node_endpoint *endpoints;
