@@ -203,9 +203,11 @@ RF_WRAPPER(void, initialize,
 }
 
 static void close_node(struct rf_mcapi_node *node) {
-    for (uint32_t i = 0; i < node->endpoint_count; i++)
+    for (uint32_t i = 0; i < node->endpoint_count; i++) {
         if (node->endpoints[i].open)
             rf_hold_close(&node->endpoints[i].hold);
+        free(node->endpoints[i].next.slots);
+    }
     free(node->endpoints);
     free(node->endpoint_map.slots);
     free(node->posted_map.slots);
