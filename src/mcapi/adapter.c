@@ -74,15 +74,28 @@ bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_stat
     return true;
 }
 
+bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here) {
+    struct rf_session *session = &node->session;
+    const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(session);
+    if (!event || event->kind != RF_VALUE || event->second != (int32_t)rf_session_calls(session))
+        return false;
+    const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
+    return site && strcmp(site->function, here->name) == 0;
+}
+
 int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value) {
+    int32_t calls = (int32_t)rf_session_calls(&node->session);
     if (rf_recording(node)) {
-        rf_record(node, here, RF_VALUE, 0, value, 0);
+        rf_record(node, here, RF_VALUE, 0, value, calls);
         return value;
     }
     const struct rf_event *event = rf_expect(node, here, RF_IS(VALUE), 0);
-    if (event) {
-        value = event->first;
-        rf_take(node);
-    }
+    if (!event)
+        return value;
+    if (event->second != calls)
+        rf_diverge(&node->session, here, event, NULL,
+                   "the program has made %d calls here, the recorded run %d", calls, event->second);
+    value = event->first;
+    rf_take(node);
     return value;
 }

@@ -78,13 +78,16 @@ struct rf_request {
 struct rf_node_endpoint {
     mcapi_endpoint_t handle;
     bool open;
-    struct rf_hold hold; /* replay */
+    struct rf_handle_map next; /* by name: the number of the message that comes next, usually */
+    struct rf_hold hold;       /* replay */
 };
 
 struct rf_mcapi_node {
     struct rf_session session;
     struct rf_mcapi_node *next; /* of this process */
-    int32_t number;
+    mcapi_domain_t domain;
+    mcapi_node_t node;
+    int32_t number;     /* of its file in the trace */
     bool answered;      /* the current call has had its event */
     bool noted_threads; /* that other threads of the node make calls */
     struct rf_node_endpoint *endpoints;
@@ -205,26 +208,22 @@ bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_stat
 
 /* Something that the outside returned: recorded, or what was recorded instead. */
 int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value);
+/* Replay: is there one of this very call? */
+bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here);
 
-/* How many messages are there: the body of a wrapper. */
+/* How many messages are there: the body of a wrapper. In a replay the library is not asked. */
 #define RF_AVAILABLE(call)                                                                         \
     mcapi_uint_t count = 0;                                                                        \
-    const struct rf_event *event = NULL;                                                           \
-    if (!rf_recording(node)) {                                                                     \
-        *status = rf_recorded_status(node, &here, MCAPI_SUCCESS);                                  \
-        if (*status == MCAPI_SUCCESS)                                                              \
-            event = rf_expect(node, &here, RF_IS(VALUE), 0);                                       \
-    }                                                                                              \
-    if (event) {                                                                                   \
-        count = (mcapi_uint_t)event->first;                                                        \
-        rf_take(node);                                                                             \
-    } else if (rf_recording(node) || *status == MCAPI_SUCCESS) {                                   \
+    if (rf_recording(node))                                                                        \
         count = call;                                                                              \
-    }                                                                                              \
-    if (rf_recording(node) && *status == MCAPI_SUCCESS)                                            \
-        rf_record(node, &here, RF_VALUE, 0, (int32_t)count, 0);                                    \
+    else                                                                                           \
+        *status = rf_recorded_status(node, &here, MCAPI_SUCCESS);                                  \
+    if (*status == MCAPI_SUCCESS)                                                                  \
+        count = (mcapi_uint_t)rf_value(node, &here, (int32_t)count);                               \
     else if (rf_recording(node))                                                                   \
         rf_record_error(node, &here, *status);                                                     \
+    if (!rf_recording(node) && rf_free(node))                                                      \
+        count = call;                                                                              \
     rf_leave(node);                                                                                \
     return count
 
@@ -241,6 +240,12 @@ int32_t rf_endpoint_sign(mcapi_endpoint_t endpoint);
 
 /* The name of the message that the library has just delivered to this thread. */
 struct rf_message_name rf_delivered(const void *data, size_t size);
+/* Messages that one node sends are mostly received in that order, and then nothing need be kept of
+   their numbers. Record: keeps it if it is another one than usual. Replay: tells it. */
+void rf_record_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
+                        const struct rf_message_name *name);
+void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
+                        struct rf_message_name *name);
 /* Delivered, cut or not: that follows from the sizes. */
 static inline bool rf_is_delivery(mcapi_status_t status) {
     return status == MCAPI_SUCCESS || status == MCAPI_ERR_MSG_TRUNCATED;

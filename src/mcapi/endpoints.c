@@ -46,12 +46,8 @@ static int32_t port_of(mcapi_endpoint_t endpoint) {
 
 /* Which port the library chooses is its own affair, but in a replay it is the same. */
 static mcapi_port_t port_to_make(struct rf_mcapi_node *node, const struct rf_here *here) {
-    const struct rf_event *event =
-        rf_recording(node) ? NULL : rf_expect(node, here, RF_IS(VALUE), node->endpoint_count);
-    mcapi_port_t port = event ? (mcapi_port_t)event->first : MCAPI_PORT_ANY;
-    if (event)
-        rf_take(node);
-    return port;
+    return rf_recording(node) ? MCAPI_PORT_ANY
+                              : (mcapi_port_t)rf_value(node, here, (int32_t)MCAPI_PORT_ANY);
 }
 
 RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t *status)) {
@@ -61,7 +57,7 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t
     bool chosen = port == MCAPI_PORT_ANY && real->endpoint_name;
     RF_CALL(endpoint = real->endpoint_create(chosen ? port_to_make(node, &here) : port, status));
     if (chosen && rf_recording(node) && *status == MCAPI_SUCCESS)
-        rf_record(node, &here, RF_VALUE, node->endpoint_count, port_of(endpoint), 0);
+        rf_value(node, &here, port_of(endpoint));
     if (*status == MCAPI_SUCCESS)
         add_endpoint(node, endpoint);
     rf_leave(node);

@@ -8,7 +8,8 @@
 enum { LARGEST_UNKNOWN = 1 << 20 }; /* where the library does not tell its largest message */
 
 static bool same(struct rf_message_name one, const struct rf_message_name *other) {
-    return one.first == other->first && one.second == other->second;
+    return one.first == other->first && one.second == other->second &&
+           one.sequence == other->sequence;
 }
 
 struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_name *name) {

@@ -9,11 +9,12 @@
 
 #include "mcapi/real.h"
 
-/* What tells messages apart. On Refrain's own runtime: who sent it (domain and node), and from
-   which port with which priority; of those with the same name the first sent comes first. On any
-   other: the checksum of the contents and their size, and equal ones are interchangeable. */
+/* What tells messages apart. On Refrain's own runtime: who sent it (domain and node), from which
+   port with which priority, and its number among the messages from there to here. On any other: the
+   checksum of the contents and their size; equal ones are interchangeable, and the number is 0. */
 struct rf_message_name {
     int32_t first, second;
+    uint32_t sequence;
 };
 
 struct rf_message {

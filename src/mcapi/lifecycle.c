@@ -51,43 +51,67 @@ static void end_at_exit(int status, void *unused) {
     }
 }
 
-/* Domains and nodes are numbers of any size; files have one number. */
-static int32_t number_of(mcapi_domain_t domain, mcapi_node_t number) {
-    return (int32_t)((domain << 16 ^ number) & INT32_MAX);
+/* A file has one number, a node has two, of any size. Most programs have one domain, and the number
+   of the node will do; where that is taken, by the same node of another domain, there is a second
+   choice. */
+static int32_t number_of(mcapi_domain_t domain, mcapi_node_t number, int choice) {
+    return choice ? (int32_t)(1 << 24 | (domain & 0xff) << 16 | (number & 0xffff))
+                  : (int32_t)(number & 0xffffff);
 }
+enum { CHOICES = 2 };
 
-static void describe(const struct rf_mcapi_node *node, struct rf_node *facts) {
+static void describe(mcapi_domain_t domain, mcapi_node_t number, struct rf_node *facts) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    facts->rank = node->number;
     facts->pid = (int32_t)getpid();
     facts->started_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
     gethostname(facts->host, sizeof facts->host - 1);
     snprintf(facts->adapter, sizeof facts->adapter, "mcapi");
     const char *scheme = getenv("REFRAIN_SCHEME");
     snprintf(facts->scheme, sizeof facts->scheme, "%s", scheme ? scheme : "order");
-    snprintf(facts->library, sizeof facts->library, "%s",
+    snprintf(facts->library, sizeof facts->library, "%s, domain %u, node %u",
              rf_reals.origin ? "Refrain's MCAPI runtime"
-                             : "MCAPI 2.015, messages told apart by their contents");
+                             : "MCAPI 2.015, messages told apart by their contents",
+             domain, number);
 }
 
-static void open_recording(struct rf_mcapi_node *node, const struct rf_node *facts,
-                           const char *trace) {
+static void open_recording(struct rf_mcapi_node *node, struct rf_node *facts, const char *trace,
+                           const int32_t numbers[CHOICES]) {
     struct rf_error error = {0};
-    if (rf_recorder_open(&node->session.recorder, trace, facts, &error)) {
-        node->session.mode = RF_RECORDING;
-        rf_signals_watch(note_signal);
-        return;
+    for (int i = 0; i < CHOICES; i++) {
+        node->number = facts->rank = numbers[i];
+        if (rf_recorder_open(&node->session.recorder, trace, facts, &error)) {
+            node->session.mode = RF_RECORDING;
+            rf_signals_watch(note_signal);
+            return;
+        }
     }
-    fprintf(stderr, "refrain: node %d is not recorded: %s\n", node->number, error.text);
+    fprintf(stderr, "refrain: %s: is not recorded: %s\n", facts->library, error.text);
     if (error.hint[0])
         fprintf(stderr, "hint: %s\n", error.hint);
 }
 
+/* Which of its numbers the node was recorded under. */
+static int32_t recorded_number(const struct rf_node *facts, const char *trace,
+                               const int32_t numbers[CHOICES]) {
+    for (int i = 0; i < CHOICES; i++) {
+        struct rf_error error;
+        struct rf_reader *reader = rf_reader_open(trace, numbers[i], &error);
+        bool same = reader && strcmp(rf_reader_node(reader)->library, facts->library) == 0;
+        if (reader)
+            rf_reader_close(reader);
+        if (same)
+            return numbers[i];
+    }
+    return numbers[0];
+}
+
 static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
-                        const struct rf_here *here, const char *trace) {
+                        const struct rf_here *here, const char *trace,
+                        const int32_t numbers[CHOICES]) {
     struct rf_error error = {0};
     struct rf_session *session = &node->session;
+    node->number = recorded_number(facts, trace, numbers);
     bool opened =
         rf_replay_open(&session->replayer, trace, getenv("REFRAIN_RUN"), node->number, &error);
     session->mode = RF_REPLAYING;
@@ -100,7 +124,7 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
         rf_diverge(session, here, NULL, NULL, "the trace was recorded with %s, this is MCAPI",
                    recorded->adapter);
     if (strcmp(recorded->library, facts->library) != 0)
-        rf_diverge(session, here, NULL, NULL, "the trace was recorded on another library: %s",
+        rf_diverge(session, here, NULL, NULL, "this is %s, recorded was %s", facts->library,
                    recorded->library);
 }
 
@@ -116,10 +140,10 @@ static bool enlist(struct rf_mcapi_node *node) {
     return first;
 }
 
-static bool is_known(int32_t number) {
+static bool is_known(mcapi_domain_t domain, mcapi_node_t number) {
     pthread_mutex_lock(&lock);
     const struct rf_mcapi_node *node = rf_nodes;
-    while (node && node->number != number)
+    while (node && !(node->domain == domain && node->node == number))
         node = node->next;
     pthread_mutex_unlock(&lock);
     return node != NULL;
@@ -133,7 +157,7 @@ static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_
     bool record = mode && strcmp(mode, "record") == 0;
     if (!trace || (!record && !(mode && strcmp(mode, "replay") == 0)))
         return NULL;
-    if (is_known(number_of(domain, number))) {
+    if (is_known(domain, number)) {
         fprintf(stderr, "refrain: node %u is initialized again: what it does now is not %s\n",
                 number, record ? "recorded" : "replayed");
         rf_this_node = NULL;
@@ -141,7 +165,8 @@ static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_
     }
     struct rf_mcapi_node *node = rf_room(NULL, sizeof *node);
     memset(node, 0, sizeof *node);
-    node->number = number_of(domain, number);
+    node->domain = domain;
+    node->node = number;
     node->session.stop = stop;
     rf_session_check_at(&node->session, 0, 1);
     if (enlist(node)) {
@@ -149,11 +174,12 @@ static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_
         on_exit(end_at_exit, NULL);
     }
     struct rf_node facts = {0};
-    describe(node, &facts);
+    describe(domain, number, &facts);
+    const int32_t numbers[CHOICES] = {number_of(domain, number, 0), number_of(domain, number, 1)};
     if (record)
-        open_recording(node, &facts, trace);
+        open_recording(node, &facts, trace, numbers);
     else
-        open_replay(node, &facts, here, trace);
+        open_replay(node, &facts, here, trace, numbers);
     return node;
 }
 
@@ -177,9 +203,11 @@ RF_WRAPPER(void, initialize,
 }
 
 static void close_node(struct rf_mcapi_node *node) {
-    for (uint32_t i = 0; i < node->endpoint_count; i++)
+    for (uint32_t i = 0; i < node->endpoint_count; i++) {
         if (node->endpoints[i].open)
             rf_hold_close(&node->endpoints[i].hold);
+        free(node->endpoints[i].next.slots);
+    }
     free(node->endpoints);
     free(node->endpoint_map.slots);
     free(node->posted_map.slots);

@@ -10,9 +10,45 @@ struct rf_message_name rf_delivered(const void *data, size_t size) {
     struct mcapix_origin origin;
     if (rf_reals.origin && rf_reals.origin(&origin))
         return (struct rf_message_name){(int32_t)((origin.domain << 16 ^ origin.node) & INT32_MAX),
-                                        (int32_t)(origin.port ^ origin.priority << 28)};
+                                        (int32_t)(origin.port ^ origin.priority << 28),
+                                        (uint32_t)origin.sequence};
     return (struct rf_message_name){
-        (int32_t)(rf_checksum(RF_CHECKSUM_CRC32C, data, size) & INT32_MAX), (int32_t)size};
+        (int32_t)(rf_checksum(RF_CHECKSUM_CRC32C, data, size) & INT32_MAX), (int32_t)size, 0};
+}
+
+/* The number that comes next from there; priorities of one sender share it. */
+static uint32_t *next_of(struct rf_mcapi_node *node, uint32_t channel,
+                         const struct rf_message_name *name) {
+    struct rf_handle_map *map = &node->endpoints[channel].next;
+    uint64_t key = ((uint64_t)(uint32_t)name->first << 32 | (name->second & 0x0fffffff)) + 1;
+    uint32_t slot = rf_handle_slot_of(map, key);
+    if (slot == RF_NOWHERE) {
+        if (!rf_handle_add(map, key, 0))
+            abort();
+        slot = rf_handle_slot_of(map, key);
+    }
+    return &map->slots[slot].value;
+}
+
+void rf_record_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
+                        const struct rf_message_name *name) {
+    if (!rf_reals.origin || channel >= node->endpoint_count)
+        return;
+    uint32_t *next = next_of(node, channel, name);
+    if (__builtin_expect(name->sequence != *next, 0))
+        rf_value(node, here, (int32_t)(name->sequence - *next));
+    *next = name->sequence + 1;
+}
+
+void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
+                        struct rf_message_name *name) {
+    if (!rf_reals.origin)
+        return;
+    uint32_t *next = next_of(node, channel, name);
+    name->sequence = *next;
+    if (rf_has_value(node, here))
+        name->sequence += (uint32_t)rf_value(node, here, 0);
+    *next = name->sequence + 1;
 }
 
 RF_WRAPPER(void, msg_send,
@@ -78,8 +114,9 @@ static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
     const struct rf_event *event = rf_expect(node, here, RF_IS(RECV), channel);
     struct rf_message_name name;
     if (event) {
-        name = (struct rf_message_name){event->first, event->second};
+        name = (struct rf_message_name){.first = event->first, .second = event->second};
         rf_take(node);
+        rf_replay_sequence(node, here, channel, &name);
     }
     struct rf_message *message =
         rf_await(node, here, channel, event ? &name : NULL, MCAPI_TIMEOUT_INFINITE);
@@ -98,6 +135,7 @@ RF_WRAPPER(void, msg_recv,
         if (rf_is_delivery(*status)) {
             struct rf_message_name name = rf_delivered(buffer, *size);
             rf_record(node, &here, RF_RECV, channel, name.first, name.second);
+            rf_record_sequence(node, &here, channel, &name);
         } else {
             rf_record_error(node, &here, *status);
         }
@@ -125,10 +163,10 @@ static void replay_recv_i(struct rf_mcapi_node *node, const struct rf_here *here
                               .channel = channel,
                               .buffer = buffer,
                               .room = room,
-                              .match = {RF_UNKNOWN, RF_UNKNOWN}};
+                              .match = {RF_UNKNOWN, RF_UNKNOWN, 0}};
     const struct rf_event *event = rf_expect(node, here, RF_IS(POST), channel);
     if (event) {
-        what.match = (struct rf_message_name){event->first, event->second};
+        what.match = (struct rf_message_name){.first = event->first, .second = event->second};
         rf_take(node);
         *status = rf_recorded_status(node, here, MCAPI_PENDING);
     }

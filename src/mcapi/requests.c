@@ -36,16 +36,19 @@ void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcap
         abort();
 }
 
-/* The library reported the request complete; `released`: it will not know it any more. */
-static void record_match(struct rf_mcapi_node *node, mcapi_request_t request, size_t size,
-                         bool released) {
+/* The library reported the request complete; `released`: it will not know it any more. Fills in the
+   match, and tells it if it was not known before. */
+static bool record_match(struct rf_mcapi_node *node, mcapi_request_t request, size_t size,
+                         bool released, struct rf_message_name *name, uint32_t *channel) {
     uint32_t place = rf_handle_find(&node->posted_map, request + 1);
     if (place == RF_NOWHERE)
-        return;
+        return false;
     struct rf_posted *posted = &node->posted[place];
-    if (!posted->matched) {
-        struct rf_message_name name = rf_delivered(posted->buffer, size);
-        rf_recorder_match(&node->session.recorder, &posted->post, name.first, name.second);
+    bool fresh = !posted->matched;
+    if (fresh) {
+        *name = rf_delivered(posted->buffer, size);
+        *channel = rf_packed_channel(posted->post.what);
+        rf_recorder_match(&node->session.recorder, &posted->post, name->first, name->second);
         posted->matched = true;
     }
     if (released) {
@@ -53,6 +56,7 @@ static void record_match(struct rf_mcapi_node *node, mcapi_request_t request, si
         node->posted_free = place;
         rf_handle_remove(&node->posted_map, request + 1);
     }
+    return fresh;
 }
 
 /* ---- replay: requests of ours ---- */
@@ -101,8 +105,7 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
         request->complete = request->status != MCAPI_TIMEOUT;
         return request->complete;
     }
-    const struct rf_message_name *name =
-        request->match.first == RF_UNKNOWN ? NULL : &request->match;
+    const struct rf_message_name *name = rf_free(node) ? NULL : &request->match;
     struct rf_message *message = rf_await(node, here, request->channel, name, timeout);
     if (!message)
         return false;
@@ -122,6 +125,8 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
         request->match.first == RF_UNKNOWN)
         rf_diverge(&node->session, here, NULL, NULL,
                    "the receive is complete in the recording, but its message is not known");
+    if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node))
+        rf_replay_sequence(node, here, request->channel, &request->match);
     finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
     return request;
 }
@@ -180,10 +185,14 @@ static mcapi_boolean_t replay_one(struct rf_mcapi_node *node, const struct rf_he
 RF_STEP mcapi_boolean_t record_one(struct rf_mcapi_node *node, const struct rf_here *here,
                                    mcapi_request_t before, size_t size, bool keep, bool sure,
                                    mcapi_boolean_t done, mcapi_status_t status) {
+    struct rf_message_name name;
+    uint32_t channel;
     if (rf_is_delivery(status)) {
-        record_match(node, before, size, !keep);
+        bool matched = record_match(node, before, size, !keep, &name, &channel);
         if (!sure)
             rf_record(node, here, RF_DONE, 0, 1, 0);
+        if (matched)
+            rf_record_sequence(node, here, channel, &name);
     } else if (status == MCAPI_PENDING || status == MCAPI_TIMEOUT) {
         rf_record(node, here, RF_NONE, 0, 1, 0);
     } else {
@@ -289,8 +298,13 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
             before[i] = requests[i] ? *requests[i] : 0;
         index = real->wait_any(count, requests, size, timeout, status);
         if (rf_is_delivery(*status) && index < seen) {
-            record_match(node, before[index], size ? *size : 0, true);
+            struct rf_message_name name;
+            uint32_t channel;
+            bool matched =
+                record_match(node, before[index], size ? *size : 0, true, &name, &channel);
             rf_record(node, &here, RF_INDEX, 0, (int32_t)index, (int32_t)count);
+            if (matched)
+                rf_record_sequence(node, &here, channel, &name);
         } else if (*status == MCAPI_TIMEOUT) {
             rf_record(node, &here, RF_NONE, 0, (int32_t)count, 0);
         } else {

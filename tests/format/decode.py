@@ -24,7 +24,7 @@ KINDS = [
     ("check", "hash", "call", ""),
     ("end", "how", "code", ""),
     ("cancel", "cancelled", None, "open"),
-    ("value", "value", None, "repeats"),
+    ("value", "value", "call", "repeats"),
 ]
 NONE, LATE, CHECK, END = 4, 9, 10, 11
 UNKNOWN, UNDEFINED = -(2**31), -(2**31) + 1
