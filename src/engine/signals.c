@@ -58,7 +58,11 @@ void rf_signals_watch(rf_signal_function *function) {
     }
     struct sigaction action = {.sa_sigaction = note, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     sigemptyset(&action.sa_mask);
-    for (int i = 0; i < WATCHED; i++)
-        if (watched[i].free)
-            sigaction(watched[i].number, &action, &watched[i].before);
+    for (int i = 0; i < WATCHED; i++) {
+        struct sigaction before;
+        /* Nodes that are threads come here one after the other, or at the same time. */
+        if (watched[i].free && sigaction(watched[i].number, &action, &before) == 0 &&
+            before.sa_sigaction != note)
+            watched[i].before = before;
+    }
 }
