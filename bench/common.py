@@ -78,14 +78,7 @@ class Bench:
         )
         if not os.access(self.refrain, os.X_OK):
             raise Failure(f"{self.refrain}: no such program (set REFRAIN)")
-        wanted = ["openmpi", "mpich"] if options.mpi == "both" else [options.mpi]
-        self.mpis = []
-        for mpi in wanted:
-            if not shutil.which(f"mpirun.{mpi}"):
-                raise Failure(f"mpirun.{mpi}: not found (choose with --mpi)")
-            if not (self.programs / mpi / program).exists():
-                raise Failure(f"{self.programs / mpi}: the programs are not built")
-            self.mpis.append(mpi)
+        self.mpis = self.find_mpis(options, program)
         self.scratch = Path(tempfile.mkdtemp(prefix="refrain-bench-"))
         self.environment = dict(os.environ, NO_COLOR="1")
         if os.geteuid() == 0:
@@ -93,6 +86,24 @@ class Bench:
             self.environment["OMPI_ALLOW_RUN_AS_ROOT"] = "1"
             self.environment["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1"
         self.traces = 0
+
+    def find_mpis(self, options, program):
+        wanted = ["openmpi", "mpich"] if options.mpi == "both" else [options.mpi]
+        for mpi in wanted:
+            if not shutil.which(f"mpirun.{mpi}"):
+                raise Failure(f"mpirun.{mpi}: not found (choose with --mpi)")
+            if not (self.programs / mpi / program).exists():
+                raise Failure(f"{self.programs / mpi}: the programs are not built")
+        return wanted
+
+    @staticmethod
+    def read_inside(text):
+        """What the program measured for itself."""
+        return float(text)
+
+    def library(self):
+        """A row of the table of the machine."""
+        return "MPI", ", ".join(mpi_version(mpi) for mpi in self.mpis)
 
     def rounds(self, full, quick):
         return quick if self.quick else full
@@ -142,7 +153,7 @@ class Bench:
         return Run(
             wall,
             usage.ru_utime + usage.ru_stime,
-            float(inside.read_text()) if inside.exists() else None,
+            self.read_inside(inside.read_text()) if inside.exists() else None,
             out.read_text(),
             {
                 int(file.name.removeprefix("inside-")): tuple(map(float, file.read_text().split()))
@@ -230,7 +241,7 @@ def machine(bench):
         ("CPU", f"{cpu_model()}, {len(os.sched_getaffinity(0))} cores"),
         ("memory", f"{memory / 1024 / 1024:.1f} GiB"),
         ("kernel", f"{platform.system()} {platform.release()}"),
-        ("MPI", ", ".join(mpi_version(mpi) for mpi in bench.mpis)),
+        bench.library(),
         ("traces written to", file_system(bench.scratch)),
         ("Refrain", first_line([bench.refrain, "--version"])),
         ("date", datetime.date.today().isoformat()),
@@ -270,7 +281,7 @@ def quartiles(value, form):
     return f"{value.median:{form}} ({value.low:{form}}–{value.high:{form}})"
 
 
-def page_head(bench, name, title, tables, picture):
+def page_head(bench, name, title, tables, picture, programs="bench/programs", kind="MPI"):
     """What every page begins with: how it was made, on which machine, and the picture."""
     # The verb takes no options of the script; with any, the script was run by itself.
     words = ["bench/" + name, *sys.argv[1:]] if sys.argv[1:] else ["refrain", "bench", name]
@@ -279,7 +290,7 @@ def page_head(bench, name, title, tables, picture):
     return f"""# {title}
 
 Written by `{shlex.join(words)}`, which took {minutes:.0f} minutes. The programs are in
-`bench/programs`; they are ordinary MPI programs and know nothing of Refrain.
+`{programs}`; they are ordinary {kind} programs and know nothing of Refrain.
 {sum(table.reached for table in tables)} of {sum(table.goals for table in tables)} goals reached.
 
 | | |
@@ -292,7 +303,13 @@ Written by `{shlex.join(words)}`, which took {minutes:.0f} minutes. The programs
 
 # ---------------------------------------------------------------------------- pictures
 
-COLOURS = {"openmpi": "#1f6fb4", "mpich": "#d2691e"}
+COLOURS = {
+    "openmpi": "#1f6fb4",
+    "mpich": "#d2691e",
+    "small": "#8fbbe0",
+    "long": "#1f6fb4",
+    "paper": "#999999",
+}
 
 
 class Panel:
@@ -350,17 +367,21 @@ class Panel:
         return bottom + 50, "\n".join(self.parts)
 
 
-def write_panels(path, mpis, height, panels):
+def write_panels(path, mpis, height, panels, names=MPI_NAMES, apart=90, width=830):
+    """`names` are those of the colours in the legend, which are so far `apart`."""
     body = "\n".join(panels)
     legend = "".join(
-        f'<circle cx="{24 + 90 * number}" cy="24" r="4" fill="{COLOURS[mpi]}"/>'
-        f'<text x="{34 + 90 * number}" y="28">{MPI_NAMES[mpi]}</text>'
+        f'<circle cx="{24 + apart * number}" cy="24" r="4" fill="{COLOURS[mpi]}"/>'
+        f'<text x="{34 + apart * number}" y="28">{names[mpi]}</text>'
         for number, mpi in enumerate(mpis)
     )
-    legend += '<text x="230" y="28" fill="#666">dot: median, bar: quartiles</text>'
+    legend += (
+        f'<text x="{50 + apart * max(len(mpis), 2)}" y="28" fill="#666">'
+        "dot: median, bar: quartiles</text>"
+    )
     path.write_text(
-        f"""<svg xmlns="http://www.w3.org/2000/svg" width="830" height="{height - 20}"
- viewBox="0 0 830 {height - 20}" font-family="sans-serif" font-size="12" fill="#222">
+        f"""<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height - 20}"
+ viewBox="0 0 {width} {height - 20}" font-family="sans-serif" font-size="12" fill="#222">
 <style>.title {{ font-weight: bold; font-size: 13px }} .label {{ text-anchor: end }}
 .tick {{ text-anchor: middle; fill: #666; font-size: 11px }}
 .goal {{ fill: #2e8b57; font-size: 11px }}</style>
@@ -375,13 +396,14 @@ def write_panels(path, mpis, height, panels):
 # ---------------------------------------------------------------------------- main
 
 
-def parse_arguments(name, description, rounds):
+def parse_arguments(name, description, rounds, mpi=True):
     parser = argparse.ArgumentParser(prog=f"refrain bench {name}", description=description)
     parser.add_argument("--quick", action="store_true", help="few rounds, small sizes")
     parser.add_argument(
         "--rounds", type=int, metavar="N", help=f"time each program N times (default: {rounds})"
     )
-    parser.add_argument("--mpi", choices=["openmpi", "mpich", "both"], default="both")
+    if mpi:
+        parser.add_argument("--mpi", choices=["openmpi", "mpich", "both"], default="both")
     parser.add_argument(
         "--output",
         type=Path,
@@ -392,13 +414,13 @@ def parse_arguments(name, description, rounds):
     return parser.parse_args()
 
 
-def run(name, program, options, measure):
+def run(name, program, options, measure, kind=Bench):
     """Measures and writes: `measure` returns the page's text and its tables. The exit code."""
     bench = None
     # An end by SIGTERM tidies up like one from the keyboard.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        bench = Bench(options, program)
+        bench = kind(options, program)
         options.output.mkdir(parents=True, exist_ok=True)
         page, tables = measure(bench, options)
         (options.output / f"bench-{name}.md").write_text(page)
