@@ -29,7 +29,7 @@ static bool check_scheme(const char *scheme, struct rf_error *error) {
 
 /* What is there for MPI need not be there for MCAPI. */
 static bool fits(const char *scheme, const char *mpi, struct rf_error *error) {
-    if (rf_is_mpi(mpi) || strcmp(scheme, "order") == 0)
+    if (rf_is_mpi(mpi) || strcmp(scheme, "order") == 0 || strcmp(scheme, "data") == 0)
         return true;
     rf_fail(error, RF_EXIT_USAGE, "--scheme %s: not available for MCAPI in this version", scheme);
     return rf_hint(error, "refrain record -s order COMMAND...");

@@ -28,6 +28,7 @@ static void forget_in_child(void) {
     for (struct rf_mcapi_node *node = rf_nodes; node; node = node->next) {
         if (rf_recording(node))
             rf_recorder_abandon(&node->session.recorder);
+        node->data = (struct rf_data){0};
         node->session.mode = RF_OFF;
     }
     rf_nodes = NULL;
@@ -43,6 +44,7 @@ static void end_at_exit(int status, void *unused) {
         struct rf_session *session = &node->session;
         if (rf_recording(node)) {
             rf_recorder_close(&session->recorder, RF_END_EXIT, status);
+            rf_data_close(node);
         } else if (session->mode == RF_REPLAYING) {
             rf_replay_finish(session, &here, RF_END_EXIT, status);
             session->replayer.progress->state = RF_STATE_FINISHED;
@@ -83,6 +85,8 @@ static void open_recording(struct rf_mcapi_node *node, struct rf_node *facts, co
         if (rf_recorder_open(&node->session.recorder, trace, facts, &error)) {
             node->session.mode = RF_RECORDING;
             rf_signals_watch(note_signal);
+            if (strcmp(facts->scheme, "data") == 0 && !rf_data_open(node, trace, true, &error))
+                fprintf(stderr, "refrain: %s: data is not kept: %s\n", facts->library, error.text);
             return;
         }
     }
@@ -126,6 +130,8 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
     if (strcmp(recorded->library, facts->library) != 0)
         rf_diverge(session, here, NULL, NULL, "this is %s, recorded was %s", facts->library,
                    recorded->library);
+    if (strcmp(recorded->scheme, "data") == 0 && !rf_data_open(node, trace, false, &error))
+        rf_diverge(session, here, NULL, NULL, "%s", error.text);
 }
 
 /* True the first time in this process. */
@@ -213,6 +219,7 @@ static void close_node(struct rf_mcapi_node *node) {
     free(node->posted_map.slots);
     free(node->posted);
     free(node->requests);
+    rf_data_close(node);
     node->endpoints = NULL;
     node->posted = NULL;
     node->requests = NULL;
