@@ -261,6 +261,7 @@ int rf_verb_debug(const struct rf_options *options) {
     struct tools tools = {0};
     int rank = 0;
     int code = check_options(options, &place, &error) && rf_rerun_open(&rerun, options, &error) &&
+                       rf_rerun_extractable(&rerun, "debug", &error) &&
                        rf_rerun_rank(&rerun, options, "debug", &rank, &error) &&
                        check_event(&rerun, options, rank, &error) &&
                        find_tools(&rerun, &tools, &error)

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -10,11 +11,7 @@
 
 #include "engine/session.h"
 
-static struct rf_progress private_progress;
-
 static struct rf_progress *map_progress(const char *run, int rank, struct rf_error *error) {
-    if (!run)
-        return &private_progress;
     char path[4096];
     snprintf(path, sizeof path, "%s/rank-%d.progress", run, rank);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -37,12 +34,16 @@ static struct rf_progress *map_progress(const char *run, int rank, struct rf_err
 bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char *run, int rank,
                     struct rf_error *error) {
     memset(replayer, 0, sizeof *replayer);
-    replayer->progress = map_progress(run, rank, error);
-    if (!replayer->progress) {
-        replayer->progress = &private_progress;
-        return false;
+    replayer->progress = run ? map_progress(run, rank, error) : NULL;
+    replayer->watched = replayer->progress != NULL;
+    if (!replayer->watched) {
+        replayer->progress = calloc(1, sizeof *replayer->progress);
+        if (run)
+            return false;
     }
     struct rf_progress *progress = replayer->progress;
+    if (!progress)
+        return rf_fail(error, RF_EXIT_ENVIRONMENT, "out of memory");
     progress->rank = rank;
     progress->pid = (int32_t)getpid();
     gethostname(progress->host, sizeof progress->host - 1);
@@ -209,7 +210,7 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
     fill_event(replayer, &progress->expected, expected);
     fill_history(replayer);
     __atomic_store_n(&progress->state, RF_STATE_DIVERGED, __ATOMIC_RELEASE);
-    if (progress == &private_progress) {
+    if (!replayer->watched) {
         fprintf(stderr, "refrain: rank %d: event %llu: %s: %s\n", progress->rank,
                 (unsigned long long)progress->event, progress->got.function, progress->difference);
     } else {

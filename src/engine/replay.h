@@ -26,8 +26,9 @@ struct rf_replayer {
     struct rf_event event; /* the next event, valid if `ready` */
     uint64_t used;         /* repetitions of it that were played */
     bool ready;
-    bool free; /* past the end of a recording that was cut off: the program decides again */
-    struct rf_progress *progress;                 /* mapped, or a private one when nobody watches */
+    bool free;    /* past the end of a recording that was cut off: the program decides again */
+    bool watched; /* by the command line */
+    struct rf_progress *progress;                 /* mapped, or its own when nobody watches */
     struct rf_event history[RF_PROGRESS_HISTORY]; /* a ring; lists are not kept */
     uint32_t remembered;
     struct rf_here waited; /* the last wait that is shown */
