@@ -153,12 +153,11 @@ static char *cut_off_text(const struct rf_rank_summary *rank, struct rf_symbols 
     if (rank->site.function[0])
         rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
     unsigned long long events = rank->events;
-    char *text =
-        ending->in_flight.active
-            ? rf_text("was %s in %s at %s (event %llu)", how, rank->site.function, place, events)
-        : place[0] ? rf_text("was %s after %llu event%s, the last one in %s at %s", how, events,
-                             rf_plural(rank->events), rank->site.function, place)
-                   : rf_text("was %s after %llu events", how, events);
+    char *text = ending->in_flight.active ? rf_text("was %s in %s at %s (event %llu)", how,
+                                                    rank->site.function, place, events)
+                 : place[0] ? rf_text("was %s after %llu event%s, the last one in %s at %s", how,
+                                      events, rf_plural(rank->events), rank->site.function, place)
+                            : rf_text("was %s after %llu events", how, events);
     free(how);
     return text;
 }
@@ -230,6 +229,12 @@ void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *sym
     free(texts);
 }
 
+/* A log has holes where nothing was written. */
+static uint64_t on_disk(const struct stat *facts) {
+    uint64_t size = (uint64_t)facts->st_size, blocks = (uint64_t)facts->st_blocks * 512;
+    return blocks < size ? blocks : size;
+}
+
 uint64_t rf_directory_bytes(const char *directory) {
     uint64_t bytes = 0;
     DIR *entries = opendir(directory);
@@ -237,7 +242,7 @@ uint64_t rf_directory_bytes(const char *directory) {
         struct stat facts;
         if (fstatat(dirfd(entries), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(facts.st_mode))
-            bytes += (uint64_t)facts.st_size;
+            bytes += on_disk(&facts);
     }
     if (entries)
         closedir(entries);
