@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,19 +102,29 @@ static void print(struct worker *worker) {
     worker->lines.size = 0;
 }
 
-/* In the child: the pipes become its streams. */
+/* Do both streams go to the same place? Then one pipe keeps the order of what comes out of them. */
+static bool is_one_stream(void) {
+    struct stat out, err;
+    return fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+           out.st_dev == err.st_dev && out.st_ino == err.st_ino;
+}
+
+/* In the child: the pipes become its streams. With a terminal to read from, gdb would take that for
+   the rank it runs, and interrupts would reach nobody else. */
 static void use_pipes(int rank, const int *out, const int *err) {
-    int nothing = rank ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
+    bool reads = rank == 0 && !isatty(STDIN_FILENO);
+    int nothing = reads ? -1 : open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (nothing >= 0)
         dup2(nothing, STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
-    dup2(err[1], STDERR_FILENO);
+    dup2(err[1] >= 0 ? err[1] : out[1], STDERR_FILENO);
 }
 
 static void start(struct worker *worker, rf_work *work, void *context) {
     int out[2] = {-1, -1}, err[2] = {-1, -1};
     fflush(NULL);
-    worker->process = pipe2(out, O_CLOEXEC) == 0 && pipe2(err, O_CLOEXEC) == 0 ? fork() : (pid_t)-1;
+    bool piped = pipe2(out, O_CLOEXEC) == 0 && (is_one_stream() || pipe2(err, O_CLOEXEC) == 0);
+    worker->process = piped ? fork() : (pid_t)-1;
     if (worker->process == 0) {
         use_pipes(worker->rank, out, err);
         int code = work(context, worker->rank);

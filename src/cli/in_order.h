@@ -7,8 +7,9 @@
 typedef int rf_work(void *context, int rank);
 
 /* Each line that the work for rank 3 writes begins with "[3] ", on standard output as on standard
-   error. Only rank 0 has our standard input, as under mpirun. Returns 0, or the code of the first
-   rank whose work has another one, or 128 + a signal that has ended all. */
+   error. Only rank 0 has our standard input, as under mpirun, and not from a terminal. Returns 0,
+   or the code of the first rank whose work has another one, or 128 + a signal that has ended all.
+ */
 int rf_in_order(int ranks, rf_work *work, void *context);
 
 #endif

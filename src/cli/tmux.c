@@ -134,13 +134,14 @@ static char *open_window(struct rf_tmux *tmux, const struct plan *plan, size_t n
     return pane;
 }
 
-static char *split(const char *window, const struct plan *plan, int number,
+/* The pane after another one. */
+static char *split(const char *before, const struct plan *plan, int number,
                    struct rf_error *error) {
     char *rank = rf_text("%d", number);
     char *pane = run(error, "split-window", "-d", "-P", "-F", "#{pane_id}", "-c", plan->here, "-t",
-                     window, plan->program, "--pane", plan->directory, rank, (char *)NULL);
+                     before, plan->program, "--pane", plan->directory, rank, (char *)NULL);
     /* Tiled at once, or there is soon no room for the next one. */
-    if (pane && !done(run(error, "select-layout", "-t", window, "tiled", (char *)NULL))) {
+    if (pane && !done(run(error, "select-layout", "-t", before, "tiled", (char *)NULL))) {
         free(pane);
         pane = NULL;
     }
@@ -165,12 +166,15 @@ static bool fill_window(struct rf_tmux *tmux, const struct plan *plan, size_t nu
                 done(run(error, "set-option", "-w", "-t", window, "pane-border-format",
                          " #{pane_title} ", (char *)NULL)) &&
                 entitle(top, first, error);
+    char *before = top ? rf_copy(top) : NULL;
     for (int rank = first + 1; rank <= last && good; rank++) {
-        char *pane = split(window, plan, rank, error);
+        char *pane = split(before, plan, rank, error);
         good = pane && entitle(pane, rank, error);
-        free(pane);
+        free(before);
+        before = pane;
     }
     good = good && done(run(error, "select-pane", "-t", top, (char *)NULL));
+    free(before);
     free(top);
     return good;
 }
