@@ -66,18 +66,29 @@ bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *option
                    int *rank, struct rf_error *error) {
     const struct rf_summary *all = &rerun->summary;
     int size = all->sparse && all->count ? all->ranks[all->count - 1].rank + 1 : all->size;
-    if (!rf_rank_parse(options->ranks, size, verb, rank, error))
-        return false;
-    const struct rf_rank_summary *summary = rf_summary_rank(&rerun->summary, *rank);
+    return rf_rank_parse(options->ranks, size, verb, rank, error) &&
+           rf_rerun_usable(rerun, *rank, error);
+}
+
+bool rf_rerun_usable(const struct rf_rerun *rerun, int rank, struct rf_error *error) {
+    const struct rf_rank_summary *summary = rf_summary_rank(&rerun->summary, rank);
     if (summary && !summary->damaged)
         return true;
     if (summary) {
         *error = summary->error;
         error->code = RF_EXIT_TRACE;
     } else {
-        rf_fail(error, RF_EXIT_TRACE, "%s: the file of rank %d is missing", rerun->shown, *rank);
+        rf_fail(error, RF_EXIT_TRACE, "%s: the file of rank %d is missing", rerun->shown, rank);
     }
     return rf_hint(error, "refrain check%s", rerun->named);
+}
+
+bool rf_rerun_extracted(const struct rf_rerun *rerun, int rank, struct rf_error *error) {
+    if (rf_extracted_bytes(rerun->directory, rank))
+        return true;
+    rf_fail(error, RF_EXIT_TRACE, "%s: rank %d was not extracted: its contents are missing",
+            rerun->shown, rank);
+    return rf_hint(error, "refrain extract --rank %d%s", rank, rerun->named);
 }
 
 char *rf_rerun_adapter(const struct rf_rerun *rerun, struct rf_error *error) {
@@ -237,12 +248,8 @@ int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int
     *verdict = RF_VERDICT_NOTHING;
     if (!rf_is_mpi(rf_manifest_mpi(rerun->manifest)))
         return rerun_node(rerun, options, rank, verdict);
-    if (!rf_extracted_bytes(rerun->directory, rank)) {
-        rf_fail(&error, RF_EXIT_TRACE, "%s: rank %d was not extracted: its contents are missing",
-                rerun->shown, rank);
-        rf_hint(&error, "refrain extract --rank %d%s", rank, rerun->named);
+    if (!rf_rerun_extracted(rerun, rank, &error))
         return rf_report_error(&error);
-    }
     if (!rf_extracted_whole(rerun->directory, rank, &error)) {
         error.code = RF_EXIT_TRACE;
         rf_hint(&error, "refrain extract --rank %d%s", rank, rerun->named);

@@ -78,14 +78,22 @@ const struct rf_event *rf_replay_peek(struct rf_session *session) {
     }
 }
 
+/* A debugger has its breakpoint here: one stop, however many events are played before. */
+__attribute__((noinline)) void rf_replay_stop(void) {
+    __asm__ volatile("");
+}
+
 void rf_replay_take(struct rf_replayer *replayer) {
     const struct rf_event *event = &replayer->event;
+    bool decision = rf_is_decision(event->kind);
     if (replayer->used == 0 && event->kind != RF_NONE && event->kind != RF_CHECK)
         replayer->history[replayer->remembered++ % RF_PROGRESS_HISTORY] = *event;
-    replayer->progress->events += rf_is_decision(event->kind);
+    replayer->progress->events += decision;
     replayer->progress->played++;
     if (++replayer->used >= event->run)
         replayer->ready = false;
+    if (decision && __builtin_expect(replayer->progress->events == replayer->stop_at, 0))
+        rf_replay_stop();
 }
 
 const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
