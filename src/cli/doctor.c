@@ -206,6 +206,9 @@ static void examine_disk(struct findings *findings) {
 static void examine_debugging(struct findings *findings) {
     char *gdb = rf_find_executable("gdb");
     find(findings, "gdb", gdb ? GOOD : DOUBTFUL, gdb ? gdb : rf_copy("not found in PATH"));
+    char *tmux = rf_find_executable("tmux");
+    find(findings, "tmux", tmux ? GOOD : DOUBTFUL,
+         tmux ? tmux : rf_copy("not found in PATH: debug --all shows all ranks in it"));
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit) == 0)
         find(findings, "core", limit.rlim_cur ? GOOD : DOUBTFUL,

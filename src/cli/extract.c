@@ -46,27 +46,37 @@ static void warn(const struct rf_rerun *rerun, const struct chosen *chosen) {
         }
 }
 
-/* The replay was good: all chosen ranks are kept, or none. */
+static int nothing_left(const struct rf_rerun *rerun, int rank) {
+    struct rf_error error = {0};
+    rf_fail(&error, RF_EXIT_ENVIRONMENT,
+            "nothing extracted: rank %d left no contents in %s: is there room to write?", rank,
+            rerun->shown);
+    rf_hint(&error, "refrain doctor");
+    return rf_report_error(&error);
+}
+
+/* The replay was good: all chosen ranks are kept, or none; with `some`, those that can be. */
 static int accept(const struct rf_rerun *rerun, const struct rf_options *options,
-                  const struct chosen *chosen, int status) {
+                  const struct chosen *chosen, bool some, int status) {
+    size_t kept = 0;
     for (size_t i = 0; i < chosen->count; i++)
-        if (!rf_extracted_accept(rerun->directory, chosen->ranks[i])) {
-            struct rf_error error = {0};
-            rf_fail(&error, RF_EXIT_ENVIRONMENT,
-                    "nothing extracted: rank %d left no contents in %s: is there room to write?",
-                    chosen->ranks[i], rerun->shown);
-            rf_hint(&error, "refrain doctor");
-            for (; i < chosen->count; i++)
-                rf_extracted_reject(rerun->directory, chosen->ranks[i]);
-            return rf_report_error(&error);
+        if (rf_extracted_accept(rerun->directory, chosen->ranks[i])) {
+            kept++;
+        } else if (!some) {
+            for (size_t j = i; j < chosen->count; j++)
+                rf_extracted_reject(rerun->directory, chosen->ranks[j]);
+            return nothing_left(rerun, chosen->ranks[i]);
         }
+    if (!kept)
+        return nothing_left(rerun, chosen->ranks[0]);
     warn(rerun, chosen);
     if (!options->quiet)
         announce(rerun, options, chosen, status);
     return RF_EXIT_OK;
 }
 
-int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked) {
+int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked,
+               bool some) {
     struct chosen chosen = {.ranks = rf_allocate((size_t)rerun->summary.size, sizeof(int))};
     for (int rank = 0; rank < rerun->summary.size; rank++)
         if (marked[rank]) {
@@ -80,7 +90,7 @@ int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const b
     enum rf_verdict verdict;
     int code = rf_rerun_job(rerun, &silent, keep, &verdict);
     if (verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT) {
-        code = accept(rerun, options, &chosen, code);
+        code = accept(rerun, options, &chosen, some, code);
     } else {
         for (size_t i = 0; i < chosen.count; i++)
             rf_extracted_reject(rerun->directory, chosen.ranks[i]);
@@ -110,7 +120,7 @@ int rf_verb_extract(const struct rf_options *options) {
     } else {
         marked = rf_allocate((size_t)rerun.summary.size, sizeof *marked);
         code = rf_ranks_parse(options->ranks, rerun.summary.size, "extract", marked, &error)
-                   ? rf_extract(&rerun, options, marked)
+                   ? rf_extract(&rerun, options, marked, false)
                    : rf_report_error(&error);
     }
     free(marked);

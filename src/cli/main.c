@@ -2,12 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "debug.h"
+#include "become.h"
 #include "doctor.h"
 #include "generate.h"
 #include "help.h"
 #include "messages.h"
 #include "options.h"
+#include "panes.h"
 #include "suggest.h"
 
 static int unknown(const char *word) {
@@ -49,7 +50,11 @@ int main(int argc, char **argv) {
     if (strcmp(word, "--probe") == 0)
         return rf_doctor_probe(argv + 2);
     if (strcmp(word, "--become") == 0)
-        return rf_debug_become(argv + 2);
+        return rf_become(argv + 2);
+    if (strcmp(word, "--played") == 0)
+        return rf_played(argv + 2);
+    if (strcmp(word, "--pane") == 0)
+        return rf_pane(argv + 2);
 
     const struct rf_verb *verb = rf_find_verb(word);
     if (!verb)

@@ -13,6 +13,7 @@
 #include "status.h"
 #include "summary.h"
 #include "text.h"
+#include "trace/log_file.h"
 
 static bool check_scheme(const char *scheme, struct rf_error *error) {
     static const char *const later[] = {"sender", "race", "cdc"};
@@ -29,7 +30,7 @@ static bool check_scheme(const char *scheme, struct rf_error *error) {
 
 /* What is there for MPI need not be there for MCAPI. */
 static bool fits(const char *scheme, const char *mpi, struct rf_error *error) {
-    if (rf_is_mpi(mpi) || strcmp(scheme, "order") == 0)
+    if (rf_is_mpi(mpi) || strcmp(scheme, "order") == 0 || strcmp(scheme, "data") == 0)
         return true;
     rf_fail(error, RF_EXIT_USAGE, "--scheme %s: not available for MCAPI in this version", scheme);
     return rf_hint(error, "refrain record -s order COMMAND...");
@@ -158,6 +159,8 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     struct rf_summary summary;
     if (!rf_summary_read(trace->path, &summary, &error))
         return rf_report_error(&error);
+    for (size_t i = 0; i < summary.count; i++)
+        rf_log_trim(trace->path, summary.ranks[i].rank);
     int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),
                                    rf_summary_code(&summary));
     if (summary.count == 0) {

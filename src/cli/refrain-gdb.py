@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import subprocess
 
 import gdb
 
@@ -48,6 +49,8 @@ class Task:
         with open(path, encoding="utf-8") as file:
             facts = json.load(file)
         self.start = facts["start"]
+        self.look = facts["look"]
+        self.recorded = facts["recorded"]
         self.rank = facts["rank"]
         self.events = facts["events"]
         self.aborts = facts["aborts"]
@@ -143,6 +146,21 @@ def played():
         return None
 
 
+def made_again(task):
+    """What a rank has made anew that plays no events, as its contents were kept while it was recorded:
+    how many events, and the latest. None while there is no session yet."""
+    look = subprocess.run(task.look, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
+    return json.loads(look.stdout) if look.returncode == 0 else None
+
+
+def count_of(task):
+    """How many events are behind the rank; None while there is no session yet."""
+    if not task.recorded:
+        return played()
+    again = made_again(task)
+    return again["events"] if again else None
+
+
 def text_of(value):
     return value.string(errors="replace")
 
@@ -192,10 +210,23 @@ def brings_message(event):
     return kind_of(event) in ("recv", "post", "found")
 
 
+def latest():
+    """The event that was played last, and the one that brought a message last if that is another."""
+    events = recent()
+    last = last_of(events)
+    message = next((event for event in events if brings_message(event)), None)
+    if message is not None and number_of(message) == number_of(last):
+        message = None
+    return {
+        "last": describe(last) if last is not None else None,
+        "message": describe(message) if message is not None else None,
+    }
+
+
 def where(task):
     if not alive():
         raise gdb.GdbError(f"rank {task.rank} is not running")
-    count = played()
+    count = count_of(task)
     if count is None:
         print(f"rank {task.rank}: MPI has not started yet")
         return
@@ -204,13 +235,10 @@ def where(task):
     if frame is not None:
         call = call_of(frame)
         print(f"  now      {f'in {call}, called' if call else 'in the program'} at {place_of(frame)}")
-    events = recent()
-    last = last_of(events)
-    if last is not None:
-        print(f"  last     {describe(last)}")
-    message = next((event for event in events if brings_message(event)), None)
-    if message is not None and number_of(message) != number_of(last):
-        print(f"  message  {describe(message)}")
+    facts = made_again(task) if task.recorded else latest()
+    for title in ("last", "message"):
+        if facts[title]:
+            print(f"  {title:8} {facts[title]}")
 
 
 class Silent(gdb.Breakpoint):
@@ -246,13 +274,20 @@ class Watch(gdb.Breakpoint):
         self.silent = True
 
 
+def stop_after(events):
+    """Has the rank itself call rf_replay_stop() after so many events; 0: never."""
+    wish = replayer()["stop_at"]
+    value = events.to_bytes(wish.type.sizeof, "little")
+    gdb.selected_inferior().write_memory(int(wish.address), value)
+
+
 class Rank:
     """The process under gdb, and how it is moved about."""
 
     def __init__(self, task, stops):
         self.task = task
         self.stops = stops
-        self.diverge = self.take = self.abort = self.leaving = self.report = None
+        self.diverge = self.take = self.counted = self.abort = self.leaving = self.report = None
         self.to_first_event = False
         gdb.events.new_objfile.connect(self.on_library)
         gdb.events.stop.connect(self.on_stop)
@@ -266,6 +301,7 @@ class Rank:
             self.abort = Silent("MPI_Abort") if self.task.aborts else None
             self.take = Silent("rf_replay_take")
             self.take.enabled = self.to_first_event
+            self.counted = Silent("rf_replay_stop")
         if re.match(r"libc[.-]", name) and not self.leaving:
             self.leaving = Leaving("_exit")
 
@@ -334,15 +370,16 @@ class Rank:
         if played() is None or not alive():
             if not self.to_take():
                 return False
-        missing = number + 1 - played()
-        if missing <= 0:
-            return missing == 0
-        counter = Watch("events")
-        counter.ignore_count = missing - 1
-        there = self.go("continue")
-        if counter.is_valid():
-            counter.delete()
-        if not there or played() != number + 1:
+        if played() > number:
+            return played() == number + 1
+        self.counted.enabled = True
+        stop_after(number + 1)
+        try:
+            self.go("continue")
+        finally:
+            if alive():
+                stop_after(0)
+        if not alive() or played() != number + 1:
             return False
         self.leave_mpi()
         return True
@@ -369,12 +406,21 @@ class Rank:
 
     def show(self):
         """Where the process stands, in the program's own source."""
-        count = played() if alive() else None
+        count = count_of(self.task) if alive() else None
         after = "" if count is None else f", after {plural(count)}"
         say(f"rank {self.task.rank} {self.why()}{after}")
         if alive():
             select_program()
             gdb.write(quietly("frame"), gdb.STDERR if self.task.batch else gdb.STDOUT)
+
+
+def needs_played(task):
+    """The commands that go to an event cannot where none are played."""
+    if task.recorded:
+        raise gdb.GdbError(
+            f"rank {task.rank} was kept while it was recorded: it can stop at lines, not at events; "
+            f"refrain extract --rank {task.rank} changes that"
+        )
 
 
 class Where(gdb.Command):
@@ -396,6 +442,7 @@ class Event(gdb.Command):
         self.rank = rank
 
     def invoke(self, argument, from_tty):
+        needs_played(self.rank.task)
         if not argument.strip().isdigit():
             raise gdb.GdbError("refrain-event N: the number of an event, as refrain dump has it")
         number = int(argument)
@@ -417,6 +464,7 @@ class Next(gdb.Command):
         self.rank = rank
 
     def invoke(self, argument, from_tty):
+        needs_played(self.rank.task)
         count = (played() if alive() else None) or 0
         if count >= self.rank.task.events:
             raise gdb.GdbError(f"rank {self.rank.task.rank} has played all of its events")
@@ -432,6 +480,7 @@ class Back(gdb.Command):
         self.rank = rank
 
     def invoke(self, argument, from_tty):
+        needs_played(self.rank.task)
         count = (played() if alive() else None) or 0
         if count < 2:
             raise gdb.GdbError("there is no event before this one")

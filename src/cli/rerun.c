@@ -55,26 +55,40 @@ void rf_rerun_close(struct rf_rerun *rerun) {
 }
 
 bool rf_rerun_extractable(const struct rf_rerun *rerun, const char *verb, struct rf_error *error) {
-    return rf_is_mpi(rf_manifest_mpi(rerun->manifest)) ||
-           rf_fail(error, RF_EXIT_USAGE, "%s: a node of MCAPI cannot run alone in this version",
-                   verb);
+    if (rf_is_mpi(rf_manifest_mpi(rerun->manifest)))
+        return true;
+    rf_fail(error, RF_EXIT_USAGE,
+            "%s: a node of MCAPI can only be replayed, and alone only if its data was kept", verb);
+    return rf_hint(error, "refrain record -s data COMMAND...");
 }
 
 bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *options, const char *verb,
                    int *rank, struct rf_error *error) {
-    if (!rf_rerun_extractable(rerun, verb, error) ||
-        !rf_rank_parse(options->ranks, rerun->summary.size, verb, rank, error))
-        return false;
-    const struct rf_rank_summary *summary = rf_summary_rank(&rerun->summary, *rank);
+    const struct rf_summary *all = &rerun->summary;
+    int size = all->sparse && all->count ? all->ranks[all->count - 1].rank + 1 : all->size;
+    return rf_rank_parse(options->ranks, size, verb, rank, error) &&
+           rf_rerun_usable(rerun, *rank, error);
+}
+
+bool rf_rerun_usable(const struct rf_rerun *rerun, int rank, struct rf_error *error) {
+    const struct rf_rank_summary *summary = rf_summary_rank(&rerun->summary, rank);
     if (summary && !summary->damaged)
         return true;
     if (summary) {
         *error = summary->error;
         error->code = RF_EXIT_TRACE;
     } else {
-        rf_fail(error, RF_EXIT_TRACE, "%s: the file of rank %d is missing", rerun->shown, *rank);
+        rf_fail(error, RF_EXIT_TRACE, "%s: the file of rank %d is missing", rerun->shown, rank);
     }
     return rf_hint(error, "refrain check%s", rerun->named);
+}
+
+bool rf_rerun_extracted(const struct rf_rerun *rerun, int rank, struct rf_error *error) {
+    if (rf_extracted_bytes(rerun->directory, rank))
+        return true;
+    rf_fail(error, RF_EXIT_TRACE, "%s: rank %d was not extracted: its contents are missing",
+            rerun->shown, rank);
+    return rf_hint(error, "refrain extract --rank %d%s", rank, rerun->named);
 }
 
 char *rf_rerun_adapter(const struct rf_rerun *rerun, struct rf_error *error) {
@@ -202,17 +216,40 @@ int rf_rerun_job(struct rf_rerun *rerun, const struct rf_options *options, const
     return code;
 }
 
+/* A node of MCAPI is started as it was, by its program, and the others step aside. */
+static int rerun_node(struct rf_rerun *rerun, const struct rf_options *options, int rank,
+                      enum rf_verdict *verdict) {
+    struct rf_error error = {0};
+    struct rf_detected detected = {0};
+    if (strcmp(rf_manifest_text(rerun->manifest, "scheme"), "data") != 0) {
+        rf_fail(&error, RF_EXIT_TRACE,
+                "%s: what node %d received was not kept: it cannot run alone", rerun->shown, rank);
+        rf_hint(&error, "refrain record -s data COMMAND...");
+        return rf_report_error(&error);
+    }
+    if (!prepare(rerun, options, &detected, &error))
+        return rf_report_error(&error);
+    char *number = rf_text("%d", rank);
+    struct rf_launch launch = {.command = rerun->replayed.command,
+                               .launcher = detected.launcher,
+                               .mode = "alone",
+                               .rank = number};
+    rerun->replayed.alone = rank;
+    int code = run(rerun, &launch, options, verdict);
+    free(number);
+    rf_detected_free(&detected);
+    return code;
+}
+
 int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int rank,
                    enum rf_verdict *verdict) {
     struct rf_error error = {0};
     struct rf_start start;
     *verdict = RF_VERDICT_NOTHING;
-    if (!rf_extracted_bytes(rerun->directory, rank)) {
-        rf_fail(&error, RF_EXIT_TRACE, "%s: rank %d was not extracted: its contents are missing",
-                rerun->shown, rank);
-        rf_hint(&error, "refrain extract --rank %d%s", rank, rerun->named);
+    if (!rf_is_mpi(rf_manifest_mpi(rerun->manifest)))
+        return rerun_node(rerun, options, rank, verdict);
+    if (!rf_rerun_extracted(rerun, rank, &error))
         return rf_report_error(&error);
-    }
     if (!rf_extracted_whole(rerun->directory, rank, &error)) {
         error.code = RF_EXIT_TRACE;
         rf_hint(&error, "refrain extract --rank %d%s", rank, rerun->named);

@@ -29,6 +29,10 @@ bool rf_rerun_extractable(const struct rf_rerun *rerun, const char *verb, struct
 bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *options, const char *verb,
                    int *rank, struct rf_error *error);
 
+/* Can the rank be read, and was it extracted? */
+bool rf_rerun_usable(const struct rf_rerun *rerun, int rank, struct rf_error *error);
+bool rf_rerun_extracted(const struct rf_rerun *rerun, int rank, struct rf_error *error);
+
 /* Runs the whole job, in the recorded directory and environment: this process changes into them.
    Everything that can be wrong is found before anything is run. `keep`: the ranks that keep their
    contents, or NULL. Returns the exit code. */

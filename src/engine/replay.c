@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -10,11 +11,7 @@
 
 #include "engine/session.h"
 
-static struct rf_progress private_progress;
-
 static struct rf_progress *map_progress(const char *run, int rank, struct rf_error *error) {
-    if (!run)
-        return &private_progress;
     char path[4096];
     snprintf(path, sizeof path, "%s/rank-%d.progress", run, rank);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -37,12 +34,16 @@ static struct rf_progress *map_progress(const char *run, int rank, struct rf_err
 bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char *run, int rank,
                     struct rf_error *error) {
     memset(replayer, 0, sizeof *replayer);
-    replayer->progress = map_progress(run, rank, error);
-    if (!replayer->progress) {
-        replayer->progress = &private_progress;
-        return false;
+    replayer->progress = run ? map_progress(run, rank, error) : NULL;
+    replayer->watched = replayer->progress != NULL;
+    if (!replayer->watched) {
+        replayer->progress = calloc(1, sizeof *replayer->progress);
+        if (run)
+            return false;
     }
     struct rf_progress *progress = replayer->progress;
+    if (!progress)
+        return rf_fail(error, RF_EXIT_ENVIRONMENT, "out of memory");
     progress->rank = rank;
     progress->pid = (int32_t)getpid();
     gethostname(progress->host, sizeof progress->host - 1);
@@ -77,14 +78,22 @@ const struct rf_event *rf_replay_peek(struct rf_session *session) {
     }
 }
 
+/* A debugger has its breakpoint here: one stop, however many events are played before. */
+__attribute__((noinline)) void rf_replay_stop(void) {
+    __asm__ volatile("");
+}
+
 void rf_replay_take(struct rf_replayer *replayer) {
     const struct rf_event *event = &replayer->event;
+    bool decision = rf_is_decision(event->kind);
     if (replayer->used == 0 && event->kind != RF_NONE && event->kind != RF_CHECK)
         replayer->history[replayer->remembered++ % RF_PROGRESS_HISTORY] = *event;
-    replayer->progress->events += rf_is_decision(event->kind);
+    replayer->progress->events += decision;
     replayer->progress->played++;
     if (++replayer->used >= event->run)
         replayer->ready = false;
+    if (decision && __builtin_expect(replayer->progress->events == replayer->stop_at, 0))
+        rf_replay_stop();
 }
 
 const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
@@ -209,7 +218,7 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
     fill_event(replayer, &progress->expected, expected);
     fill_history(replayer);
     __atomic_store_n(&progress->state, RF_STATE_DIVERGED, __ATOMIC_RELEASE);
-    if (progress == &private_progress) {
+    if (!replayer->watched) {
         fprintf(stderr, "refrain: rank %d: event %llu: %s: %s\n", progress->rank,
                 (unsigned long long)progress->event, progress->got.function, progress->difference);
     } else {

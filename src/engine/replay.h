@@ -26,11 +26,13 @@ struct rf_replayer {
     struct rf_event event; /* the next event, valid if `ready` */
     uint64_t used;         /* repetitions of it that were played */
     bool ready;
-    bool free; /* past the end of a recording that was cut off: the program decides again */
-    struct rf_progress *progress;                 /* mapped, or a private one when nobody watches */
+    bool free;    /* past the end of a recording that was cut off: the program decides again */
+    bool watched; /* by the command line */
+    struct rf_progress *progress;                 /* mapped, or its own when nobody watches */
     struct rf_event history[RF_PROGRESS_HISTORY]; /* a ring; lists are not kept */
     uint32_t remembered;
-    struct rf_here waited; /* the last wait that is shown */
+    struct rf_here waited;     /* the last wait that is shown */
+    volatile uint64_t stop_at; /* a debugger writes it: stop when so many events were played */
 };
 
 /* Stops this rank, and with it the job. Set by the adapter; must not return. */
@@ -44,6 +46,8 @@ bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char 
    needs one. */
 const struct rf_event *rf_replay_peek(struct rf_session *session);
 void rf_replay_take(struct rf_replayer *replayer);
+/* Does nothing: where a debugger finds the rank when it has played as many events as it asked. */
+void rf_replay_stop(void);
 
 #define RF_IS(kind) (1u << RF_##kind)
 

@@ -6,8 +6,15 @@
 #include "engine/replay.h"
 #include "trace/recorder.h"
 
-/* Recording again is what a node does that runs alone on contents kept while it was recorded. */
-enum rf_mode { RF_OFF, RF_RECORDING = 1, RF_REPLAYING = 2, RF_RECORDING_AGAIN = 5 };
+/* Recording again is what a node does that runs alone on contents kept while it was recorded;
+   threads that may call at the same time are recorded with more care. */
+enum rf_mode {
+    RF_OFF,
+    RF_RECORDING = 1,
+    RF_REPLAYING = 2,
+    RF_RECORDING_AGAIN = 5,
+    RF_RECORDING_SHARED = 9
+};
 
 RF_STEP bool rf_mode_records(enum rf_mode mode) {
     return mode & RF_RECORDING;

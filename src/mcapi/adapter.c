@@ -39,7 +39,11 @@ void rf_record_error(struct rf_mcapi_node *node, const struct rf_here *here,
 
 const struct rf_event *rf_expect(struct rf_mcapi_node *node, const struct rf_here *here,
                                  uint32_t kinds, uint32_t channel) {
-    return rf_free(node) ? NULL : rf_replay_expect(&node->session, here, kinds, channel, NULL);
+    const struct rf_event *event =
+        rf_free(node) ? NULL : rf_replay_expect(&node->session, here, kinds, channel, NULL);
+    if (!event && rf_answering(node))
+        rf_end_here(node, here);
+    return event;
 }
 
 void rf_take(struct rf_mcapi_node *node) {

@@ -17,6 +17,7 @@
 
 #include "engine/handle_map.h"
 #include "engine/session.h"
+#include "mcapi/data.h"
 #include "mcapi/hold.h"
 #include "mcapi/real.h"
 
@@ -49,10 +50,11 @@
     }                                                                                              \
     (void)0
 
-/* Record: a receive that was posted and has no known match. */
+/* Record: a receive that was posted and has no known match; of a packet, or of a message. */
 struct rf_posted {
     struct rf_post post;
     const void *buffer;
+    void *const *packet;
     bool matched;
     uint32_t next; /* among the unused */
 };
@@ -68,6 +70,7 @@ struct rf_request {
     uint32_t channel;
     void *buffer;
     size_t room;
+    void **packet;                /* another kind of receive */
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
     /* of a complete one */
     size_t size;
@@ -98,6 +101,7 @@ struct rf_mcapi_node {
     uint32_t posted_room, posted_free;
     struct rf_request *requests; /* replay */
     uint32_t request_room, request_free;
+    struct rf_data data;
 };
 
 extern _Thread_local struct rf_mcapi_node *rf_this_node RF_OURS
@@ -185,7 +189,7 @@ bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_stat
         const struct rf_here copy = here;                                                          \
         mcapi_status_t recorded = rf_recorded_status(node, &copy, MCAPI_SUCCESS);                  \
         *status = recorded;                                                                        \
-        if (rf_is_failure(recorded))                                                               \
+        if (rf_is_failure(recorded) || rf_answering(node))                                         \
             break;                                                                                 \
         rf_progress_wait(&node->session.replayer, &copy, RF_NO_PEER, RF_NO_PEER);                  \
         do {                                                                                       \
@@ -263,8 +267,12 @@ void rf_give(const struct rf_message *message, void *buffer, size_t room, size_t
 /* Record: a receive was posted. */
 void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
                     uint32_t channel, const void *buffer);
+/* Record: the same for a packet, of which only the data matters. */
+void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet);
 /* Replay: a request for the program. */
 mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what);
+/* Replay: it is the receive of a packet. */
+void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t request, void **packet);
 /* Replay: the recording says that it is complete here; waits until it is. */
 struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
                                        mcapi_request_t request);

@@ -1,5 +1,7 @@
 /* Packet and scalar channels: between two endpoints, first in, first out. What comes is decided by
    the one sender; what varies is when, and how the calls end. */
+#include <stdlib.h>
+
 #include "mcapi/adapter.h"
 
 #define RF_CHANNEL(kind)                                                                           \
@@ -17,6 +19,8 @@
         RF_ENTER_VOID(kind##_recv_open_i, (handle, endpoint, request, status));                    \
         rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);                          \
         RF_CALL_REQUEST(real->kind##_recv_open_i(handle, endpoint, made, status));                 \
+        if (rf_answering(node) && !rf_is_failure(*status))                                         \
+            *handle = ++node->data.handles;                                                        \
         rf_leave(node);                                                                            \
     }                                                                                              \
     RF_WRAPPER(void, kind##_send_open_i,                                                           \
@@ -25,6 +29,8 @@
         RF_ENTER_VOID(kind##_send_open_i, (handle, endpoint, request, status));                    \
         rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);                          \
         RF_CALL_REQUEST(real->kind##_send_open_i(handle, endpoint, made, status));                 \
+        if (rf_answering(node) && !rf_is_failure(*status))                                         \
+            *handle = ++node->data.handles;                                                        \
         rf_leave(node);                                                                            \
     }                                                                                              \
     RF_WRAPPER(                                                                                    \
@@ -78,6 +84,10 @@ RF_WRAPPER(void, pktchan_recv,
     RF_ENTER_VOID(pktchan_recv, (handle, buffer, size, status));
     rf_sign(&node->session, &here, 0, 0, 0);
     RF_CALL(real->pktchan_recv(handle, buffer, size, status));
+    if (*status == MCAPI_SUCCESS && rf_answering(node))
+        *buffer = rf_answer_packet(node, &here, size);
+    else if (*status == MCAPI_SUCCESS)
+        rf_keep(node, *buffer, *size, false);
     rf_leave(node);
 }
 
@@ -87,6 +97,12 @@ RF_WRAPPER(void, pktchan_recv_i,
     RF_ENTER_VOID(pktchan_recv_i, (handle, buffer, request, status));
     rf_sign(&node->session, &here, 0, 0, 0);
     RF_CALL_REQUEST(real->pktchan_recv_i(handle, buffer, made, status));
+    if (rf_is_failure(*status))
+        ;
+    else if (rf_recording(node))
+        rf_record_packet(node, *request, buffer);
+    else
+        rf_request_packet(node, *request, buffer);
     rf_leave(node);
 }
 
@@ -94,12 +110,16 @@ RF_WRAPPER(void, pktchan_release, (void *buffer, mcapi_status_t *status)) {
     RF_ENTER_VOID(pktchan_release, (buffer, status));
     rf_sign(&node->session, &here, 0, 0, 0);
     RF_CALL(real->pktchan_release(buffer, status));
+    if (rf_answering(node) && *status == MCAPI_SUCCESS)
+        free(buffer);
     rf_leave(node);
 }
 
 RF_WRAPPER(mcapi_boolean_t, pktchan_release_test, (void *buffer, mcapi_status_t *status)) {
     RF_ENTER(pktchan_release_test, (buffer, status));
-    mcapi_boolean_t released = real->pktchan_release_test(buffer, status);
+    mcapi_boolean_t released = 0;
+    if (!rf_answering(node))
+        released = real->pktchan_release_test(buffer, status);
     uint32_t both = (uint32_t)rf_value(node, &here, (int32_t)(*status << 1 | (released != 0)));
     *status = both >> 1;
     rf_leave(node);
@@ -123,6 +143,8 @@ RF_WRAPPER(mcapi_boolean_t, pktchan_release_test, (void *buffer, mcapi_status_t 
         rf_sign(&node->session, &here, 0, 0, 0);                                                   \
         mcapi_uint##bits##_t word = 0;                                                             \
         RF_CALL(word = real->sclchan_recv_uint##bits(handle, status));                             \
+        if (*status == MCAPI_SUCCESS)                                                              \
+            rf_through(node, &here, &word, sizeof word);                                           \
         rf_leave(node);                                                                            \
         return word;                                                                               \
     }

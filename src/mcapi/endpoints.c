@@ -15,11 +15,18 @@ struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoi
     return place == RF_NOWHERE ? NULL : &node->endpoints[place];
 }
 
+static bool rf_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain,
+                             mcapi_node_t *number, mcapi_port_t *port) {
+    if (rf_answering(rf_this_node))
+        return rf_fake_name(rf_this_node, endpoint, domain, number, port);
+    return rf_reals.endpoint_name && rf_reals.endpoint_name(endpoint, domain, number, port);
+}
+
 int32_t rf_endpoint_sign(mcapi_endpoint_t endpoint) {
     mcapi_domain_t domain;
     mcapi_node_t number;
     mcapi_port_t port;
-    if (!rf_reals.endpoint_name || !rf_reals.endpoint_name(endpoint, &domain, &number, &port))
+    if (!rf_endpoint_name(endpoint, &domain, &number, &port))
         return 0;
     return (int32_t)((domain * 31 + number) * 65599 + port);
 }
@@ -58,6 +65,9 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t
     RF_CALL(endpoint = real->endpoint_create(chosen ? port_to_make(node, &here) : port, status));
     if (chosen && rf_recording(node) && *status == MCAPI_SUCCESS)
         rf_value(node, &here, port_of(endpoint));
+    if (*status == MCAPI_SUCCESS && rf_answering(node))
+        endpoint = rf_fake_endpoint(node, node->domain, node->node,
+                                    chosen ? port_to_make(node, &here) : port);
     if (*status == MCAPI_SUCCESS)
         add_endpoint(node, endpoint);
     rf_leave(node);
@@ -70,6 +80,8 @@ RF_WRAPPER(void, endpoint_get_i,
     RF_ENTER_VOID(endpoint_get_i, (domain, number, port, endpoint, request, status));
     rf_sign(&node->session, &here, (int32_t)number, (int32_t)port, domain);
     RF_CALL_REQUEST(real->endpoint_get_i(domain, number, port, endpoint, made, status));
+    if (rf_answering(node) && !rf_is_failure(*status))
+        *endpoint = rf_fake_endpoint(node, domain, number, port);
     rf_leave(node);
 }
 
@@ -82,6 +94,8 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_get,
     if (!rf_recording(node) && !rf_free(node))
         timeout = MCAPI_TIMEOUT_INFINITE; /* that it was found in time is known */
     RF_CALL(endpoint = real->endpoint_get(domain, number, port, timeout, status));
+    if (rf_answering(node) && *status == MCAPI_SUCCESS)
+        endpoint = rf_fake_endpoint(node, domain, number, port);
     rf_leave(node);
     return endpoint;
 }
@@ -96,7 +110,7 @@ RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *st
     } else {
         mcapi_status_t recorded = rf_recorded_status(node, &here, MCAPI_SUCCESS);
         *status = recorded;
-        if (recorded == MCAPI_SUCCESS) {
+        if (recorded == MCAPI_SUCCESS && !rf_answering(node)) {
             if (own)
                 rf_hold_close(&own->hold);
             real->endpoint_delete(endpoint, status);
@@ -131,6 +145,8 @@ RF_WRAPPER(void, endpoint_get_attribute,
     RF_ENTER_VOID(endpoint_get_attribute, (endpoint, attribute, value, size, status));
     rf_sign(&node->session, &here, (int32_t)attribute, 0, (int64_t)size);
     RF_CALL(real->endpoint_get_attribute(endpoint, attribute, value, size, status));
+    if (*status == MCAPI_SUCCESS)
+        rf_through(node, &here, value, size);
     if (*status == MCAPI_SUCCESS && varies(attribute, size)) {
         int32_t word;
         memcpy(&word, value, sizeof word);
@@ -155,5 +171,7 @@ RF_WRAPPER(void, node_get_attribute,
     RF_ENTER_VOID(node_get_attribute, (domain, number, attribute, value, size, status));
     rf_sign(&node->session, &here, (int32_t)number, (int32_t)attribute, domain);
     RF_CALL(real->node_get_attribute(domain, number, attribute, value, size, status));
+    if (*status == MCAPI_SUCCESS)
+        rf_through(node, &here, value, size);
     rf_leave(node);
 }

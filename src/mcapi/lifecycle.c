@@ -1,8 +1,10 @@
 /* From mcapi_initialize to the end: opens and closes the session of a node. */
+#include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +30,7 @@ static void forget_in_child(void) {
     for (struct rf_mcapi_node *node = rf_nodes; node; node = node->next) {
         if (rf_recording(node))
             rf_recorder_abandon(&node->session.recorder);
+        node->data = (struct rf_data){0};
         node->session.mode = RF_OFF;
     }
     rf_nodes = NULL;
@@ -43,6 +46,7 @@ static void end_at_exit(int status, void *unused) {
         struct rf_session *session = &node->session;
         if (rf_recording(node)) {
             rf_recorder_close(&session->recorder, RF_END_EXIT, status);
+            rf_data_close(node);
         } else if (session->mode == RF_REPLAYING) {
             rf_replay_finish(session, &here, RF_END_EXIT, status);
             session->replayer.progress->state = RF_STATE_FINISHED;
@@ -83,6 +87,8 @@ static void open_recording(struct rf_mcapi_node *node, struct rf_node *facts, co
         if (rf_recorder_open(&node->session.recorder, trace, facts, &error)) {
             node->session.mode = RF_RECORDING;
             rf_signals_watch(note_signal);
+            if (strcmp(facts->scheme, "data") == 0 && !rf_data_open(node, trace, true, &error))
+                fprintf(stderr, "refrain: %s: data is not kept: %s\n", facts->library, error.text);
             return;
         }
     }
@@ -106,14 +112,37 @@ static int32_t recorded_number(const struct rf_node *facts, const char *trace,
     return numbers[0];
 }
 
+static int32_t recorded_process(const char *trace, int32_t number) {
+    struct rf_error error;
+    struct rf_reader *reader = rf_reader_open(trace, number, &error);
+    int32_t process = reader ? rf_reader_node(reader)->pid : 0;
+    if (reader)
+        rf_reader_close(reader);
+    return process;
+}
+
+/* One node is to run alone. Threads of its process are needed, and get what they received; a
+   process without it only has to wait for those that it has started. */
+static bool is_watched(const char *trace, int32_t number) {
+    const char *alone = getenv("REFRAIN_RANK");
+    int32_t chosen = alone ? (int32_t)strtol(alone, NULL, 10) : number;
+    if (chosen == number)
+        return true;
+    if (recorded_process(trace, chosen) == recorded_process(trace, number))
+        return false;
+    while (wait(NULL) > 0 || errno == EINTR)
+        ;
+    _exit(0);
+}
+
 static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
                         const struct rf_here *here, const char *trace,
                         const int32_t numbers[CHOICES]) {
     struct rf_error error = {0};
     struct rf_session *session = &node->session;
     node->number = recorded_number(facts, trace, numbers);
-    bool opened =
-        rf_replay_open(&session->replayer, trace, getenv("REFRAIN_RUN"), node->number, &error);
+    const char *run = is_watched(trace, node->number) ? getenv("REFRAIN_RUN") : NULL;
+    bool opened = rf_replay_open(&session->replayer, trace, run, node->number, &error);
     session->mode = RF_REPLAYING;
     if (!opened)
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
@@ -126,6 +155,8 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
     if (strcmp(recorded->library, facts->library) != 0)
         rf_diverge(session, here, NULL, NULL, "this is %s, recorded was %s", facts->library,
                    recorded->library);
+    if (strcmp(recorded->scheme, "data") == 0 && !rf_data_open(node, trace, false, &error))
+        rf_diverge(session, here, NULL, NULL, "%s", error.text);
 }
 
 /* True the first time in this process. */
@@ -155,7 +186,8 @@ static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_
     const char *mode = getenv("REFRAIN_MODE");
     const char *trace = getenv("REFRAIN_TRACE");
     bool record = mode && strcmp(mode, "record") == 0;
-    if (!trace || (!record && !(mode && strcmp(mode, "replay") == 0)))
+    bool replay = mode && (strcmp(mode, "replay") == 0 || strcmp(mode, "alone") == 0);
+    if (!trace || (!record && !replay))
         return NULL;
     if (is_known(domain, number)) {
         fprintf(stderr, "refrain: node %u is initialized again: what it does now is not %s\n",
@@ -213,6 +245,7 @@ static void close_node(struct rf_mcapi_node *node) {
     free(node->posted_map.slots);
     free(node->posted);
     free(node->requests);
+    rf_data_close(node);
     node->endpoints = NULL;
     node->posted = NULL;
     node->requests = NULL;

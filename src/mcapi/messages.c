@@ -118,6 +118,12 @@ static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
         rf_take(node);
         rf_replay_sequence(node, here, channel, &name);
     }
+    if (rf_answering(node)) {
+        bool cut;
+        *size = rf_answer(node, here, buffer, room, &cut);
+        *status = cut ? MCAPI_ERR_MSG_TRUNCATED : MCAPI_SUCCESS;
+        return;
+    }
     struct rf_message *message =
         rf_await(node, here, channel, event ? &name : NULL, MCAPI_TIMEOUT_INFINITE);
     rf_give(message, buffer, room, size, status);
@@ -136,6 +142,7 @@ RF_WRAPPER(void, msg_recv,
             struct rf_message_name name = rf_delivered(buffer, *size);
             rf_record(node, &here, RF_RECV, channel, name.first, name.second);
             rf_record_sequence(node, &here, channel, &name);
+            rf_keep(node, buffer, *size, *status != MCAPI_SUCCESS);
         } else {
             rf_record_error(node, &here, *status);
         }

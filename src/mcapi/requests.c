@@ -15,48 +15,73 @@ static void more_posted(struct rf_mcapi_node *node) {
         node->posted[i].next = i + 1;
 }
 
-void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
-                    uint32_t channel, const void *buffer) {
-    struct rf_session *session = &node->session;
-    node->answered = true;
-    if (!session->recorder.on)
-        return;
+static struct rf_posted *posted_new(struct rf_mcapi_node *node, mcapi_request_t request) {
     if (__builtin_expect(node->posted_free == node->posted_room, 0))
         more_posted(node);
     uint32_t place = node->posted_free;
     struct rf_posted *posted = &node->posted[place];
     node->posted_free = posted->next;
     posted->matched = false;
-    posted->buffer = buffer;
-    rf_recorder_post(&session->recorder, rf_here_pack(session, here, RF_POST, channel),
-                     &posted->post);
+    posted->packet = NULL;
     /* A library may give out a handle again that we believe to be in use. */
     rf_handle_remove(&node->posted_map, request + 1);
     if (!rf_handle_add(&node->posted_map, request + 1, place))
         abort();
+    return posted;
 }
 
-/* The library reported the request complete; `released`: it will not know it any more. Fills in the
-   match, and tells it if it was not known before. */
-static bool record_match(struct rf_mcapi_node *node, mcapi_request_t request, size_t size,
-                         bool released, struct rf_message_name *name, uint32_t *channel) {
-    uint32_t place = rf_handle_find(&node->posted_map, request + 1);
-    if (place == RF_NOWHERE)
-        return false;
-    struct rf_posted *posted = &node->posted[place];
-    bool fresh = !posted->matched;
-    if (fresh) {
-        *name = rf_delivered(posted->buffer, size);
-        *channel = rf_packed_channel(posted->post.what);
-        rf_recorder_match(&node->session.recorder, &posted->post, name->first, name->second);
-        posted->matched = true;
+void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
+                    uint32_t channel, const void *buffer) {
+    struct rf_session *session = &node->session;
+    node->answered = true;
+    if (!session->recorder.on)
+        return;
+    struct rf_posted *posted = posted_new(node, request);
+    posted->buffer = buffer;
+    rf_recorder_post(&session->recorder, rf_here_pack(session, here, RF_POST, channel),
+                     &posted->post);
+}
+
+void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet) {
+    if (node->data.writer)
+        posted_new(node, request)->packet = packet;
+}
+
+/* What the library has reported complete. */
+struct completion {
+    mcapi_request_t request;
+    size_t size;
+    bool cut, released; /* it will not know it any more */
+    bool named;         /* the match was not known before; it is: */
+    struct rf_message_name name;
+    uint32_t channel;
+};
+
+/* Fills in the match, and keeps the data. */
+static void record_match(struct rf_mcapi_node *node, struct completion *completion) {
+    uint32_t place = rf_handle_find(&node->posted_map, completion->request + 1);
+    completion->named = false;
+    if (place == RF_NOWHERE) {
+        rf_keep_size(node, completion->size);
+        return;
     }
-    if (released) {
+    struct rf_posted *posted = &node->posted[place];
+    if (!posted->matched && posted->packet) {
+        rf_keep(node, *posted->packet, completion->size, false);
+    } else if (!posted->matched) {
+        completion->named = true;
+        completion->name = rf_delivered(posted->buffer, completion->size);
+        completion->channel = rf_packed_channel(posted->post.what);
+        rf_recorder_match(&node->session.recorder, &posted->post, completion->name.first,
+                          completion->name.second);
+        rf_keep(node, posted->buffer, completion->size, completion->cut);
+    }
+    posted->matched = true;
+    if (completion->released) {
         posted->next = node->posted_free;
         node->posted_free = place;
-        rf_handle_remove(&node->posted_map, request + 1);
+        rf_handle_remove(&node->posted_map, completion->request + 1);
     }
-    return fresh;
 }
 
 /* ---- replay: requests of ours ---- */
@@ -87,10 +112,31 @@ static struct rf_request *request_of(struct rf_mcapi_node *node, const mcapi_req
                                                                                     : NULL;
 }
 
+void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t handle, void **packet) {
+    request_of(node, &handle)->packet = packet;
+}
+
 static void release(struct rf_mcapi_node *node, struct rf_request *request) {
     request->kind = RF_REQUEST_NONE;
     request->next = node->request_free;
     node->request_free = (uint32_t)(request - node->requests);
+}
+
+/* What was kept when the request was complete. */
+static void answer(struct rf_mcapi_node *node, const struct rf_here *here,
+                   struct rf_request *request) {
+    bool cut = false;
+    request->status = MCAPI_SUCCESS;
+    if (request->packet)
+        *request->packet = rf_answer_packet(node, here, &request->size);
+    else if (request->kind == RF_REQUEST_RECEIVE)
+        request->size = rf_answer(node, here, request->buffer, request->room, &cut);
+    else
+        request->size = rf_answer_size(node, here);
+    if (cut)
+        request->status = MCAPI_ERR_MSG_TRUNCATED;
+    /* Others tell their size each time. */
+    request->complete = request->packet || request->kind == RF_REQUEST_RECEIVE;
 }
 
 /* True if the request is complete, at the latest after the timeout. */
@@ -98,6 +144,10 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
                    struct rf_request *request, mcapi_timeout_t timeout) {
     if (request->complete)
         return true;
+    if (rf_answering(node)) {
+        answer(node, here, request);
+        return true;
+    }
     if (request->kind == RF_REQUEST_REAL) {
         if (timeout)
             rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
@@ -150,6 +200,8 @@ static mcapi_boolean_t ask(struct rf_mcapi_node *node, const struct rf_here *her
     *status = MCAPI_ERR_REQUEST_INVALID;
     if (!request)
         return MCAPI_FALSE;
+    if (rf_answering(node) && !request->complete)
+        rf_end_here(node, here);
     if (finish(node, here, request, timeout))
         return tell(node, request, keep, size, status);
     *status = keep ? MCAPI_PENDING : MCAPI_TIMEOUT;
@@ -185,14 +237,14 @@ static mcapi_boolean_t replay_one(struct rf_mcapi_node *node, const struct rf_he
 RF_STEP mcapi_boolean_t record_one(struct rf_mcapi_node *node, const struct rf_here *here,
                                    mcapi_request_t before, size_t size, bool keep, bool sure,
                                    mcapi_boolean_t done, mcapi_status_t status) {
-    struct rf_message_name name;
-    uint32_t channel;
+    struct completion completion = {
+        .request = before, .size = size, .cut = status != MCAPI_SUCCESS, .released = !keep};
     if (rf_is_delivery(status)) {
-        bool matched = record_match(node, before, size, !keep, &name, &channel);
+        record_match(node, &completion);
         if (!sure)
             rf_record(node, here, RF_DONE, 0, 1, 0);
-        if (matched)
-            rf_record_sequence(node, here, channel, &name);
+        if (completion.named)
+            rf_record_sequence(node, here, completion.channel, &completion.name);
     } else if (status == MCAPI_PENDING || status == MCAPI_TIMEOUT) {
         rf_record(node, here, RF_NONE, 0, 1, 0);
     } else {
@@ -298,13 +350,14 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
             before[i] = requests[i] ? *requests[i] : 0;
         index = real->wait_any(count, requests, size, timeout, status);
         if (rf_is_delivery(*status) && index < seen) {
-            struct rf_message_name name;
-            uint32_t channel;
-            bool matched =
-                record_match(node, before[index], size ? *size : 0, true, &name, &channel);
+            struct completion completion = {.request = before[index],
+                                            .size = size ? *size : 0,
+                                            .cut = *status != MCAPI_SUCCESS,
+                                            .released = true};
+            record_match(node, &completion);
             rf_record(node, &here, RF_INDEX, 0, (int32_t)index, (int32_t)count);
-            if (matched)
-                rf_record_sequence(node, &here, channel, &name);
+            if (completion.named)
+                rf_record_sequence(node, &here, completion.channel, &completion.name);
         } else if (*status == MCAPI_TIMEOUT) {
             rf_record(node, &here, RF_NONE, 0, (int32_t)count, 0);
         } else {
@@ -344,7 +397,7 @@ static void replay_cancel(struct rf_mcapi_node *node, const struct rf_here *here
         return;
     }
     mcapi_status_t ignored;
-    if (request->kind == RF_REQUEST_REAL && !request->complete)
+    if (request->kind == RF_REQUEST_REAL && !request->complete && !rf_answering(node))
         rf_reals.cancel(&request->real, &ignored);
     release(node, request);
 }

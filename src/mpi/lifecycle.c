@@ -211,7 +211,7 @@ static void open_session(const struct rf_here *here) {
     on_exit(end_at_exit, NULL);
     if (record) {
         if (open_recording(session, &node, trace)) {
-            session->mode = RF_RECORDING;
+            session->mode = session->concurrent ? RF_RECORDING_SHARED : RF_RECORDING;
             rf_signals_watch(note_signal);
             open_extras(trace);
         }

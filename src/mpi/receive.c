@@ -187,10 +187,10 @@ static inline void ring(MPI_Comm comm, int dest) {
         return rf_leave(&here, code);                                                              \
     }                                                                                              \
                                                                                                    \
-    RF_WRAPPER(int, Irecv##suffix,                                                                 \
-               (void *buf, count_type count, MPI_Datatype datatype, int source, int tag,           \
-                MPI_Comm comm, MPI_Request *request)) {                                            \
-        RF_ENTER(Irecv##suffix, (buf, count, datatype, source, tag, comm, request));               \
+    static __attribute__((noinline)) int irecv_otherwise##suffix(                                  \
+        uintptr_t address, void *buf, count_type count, MPI_Datatype datatype, int source,         \
+        int tag, MPI_Comm comm, MPI_Request *request) {                                            \
+        RF_ENTER_FROM(address, Irecv##suffix, (buf, count, datatype, source, tag, comm, request)); \
         rf_sign(&rf_the_session, &here, source, tag, count);                                       \
         bool wild = rf_is_wild(source, tag);                                                       \
         RF_REPLAY(replay_irecv(at, &(struct rf_receive){buf, count, datatype, source, tag, comm},  \
@@ -199,6 +199,20 @@ static inline void ring(MPI_Comm comm, int dest) {
         if (wild && code == MPI_SUCCESS)                                                           \
             rf_record_post(&here, *request, source, tag, comm);                                    \
         return rf_leave(&here, code);                                                              \
+    }                                                                                              \
+                                                                                                   \
+    RF_WRAPPER(int, Irecv##suffix,                                                                 \
+               (void *buf, count_type count, MPI_Datatype datatype, int source, int tag,           \
+                MPI_Comm comm, MPI_Request *request)) {                                            \
+        RF_HERE(Irecv##suffix);                                                                    \
+        if (__builtin_expect(!rf_enter_fast(), 0))                                                 \
+            return irecv_otherwise##suffix(here.address, buf, count, datatype, source, tag, comm,  \
+                                           request);                                               \
+        rf_sign(&rf_the_session, &here, source, tag, count);                                       \
+        int code = rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request);       \
+        if (rf_is_wild(source, tag) && code == MPI_SUCCESS)                                        \
+            rf_record_post_alone(&here, *request, source, tag, comm);                              \
+        return rf_leave_fast(&here, code);                                                         \
     }
 
 RF_DEFINE_RECEIVES(, int)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -110,6 +111,22 @@ bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending
         read_flight(log, &ending->in_flight, site_count);
     }
     return true;
+}
+
+void rf_log_trim(const char *directory, int rank) {
+    enum { PAGE = 4096 };
+    static const char zeros[PAGE];
+    char path[4096], page[PAGE];
+    snprintf(path, sizeof path, "%s/rank-%d.tail", directory, rank);
+    int descriptor = open(path, O_RDWR | O_CLOEXEC);
+    if (descriptor < 0)
+        return;
+    for (off_t offset = 0; rf_read_at(descriptor, page, PAGE, (uint64_t)offset) == PAGE;
+         offset += PAGE)
+        if (memcmp(page, zeros, PAGE) == 0 &&
+            fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, PAGE) != 0)
+            break; /* a file system that knows no holes */
+    close(descriptor);
 }
 
 uint32_t rf_log_file_slots(const struct rf_log_file *file, uint64_t segment) {

@@ -59,6 +59,8 @@ assert [node["rank"] for node in nodes] == [0, 1, 2, 3]
 assert all(node["ending"] for node in nodes)' <<< "$output"
     run_apart "$REFRAIN" check trace
     expect_status 0
+    # The logs that the dead have left take no more room than what they hold.
+    [ "$(du -sk trace | cut -f 1)" -lt 1024 ]
     for _ in 1 2; do
         rm -rf replayed
         logged replayed "$REFRAIN" replay -q trace

@@ -369,6 +369,32 @@ print other; print "a;b"'
 @test "Open MPI: debug stops after an event or at a line" { check_places openmpi; }
 @test "MPICH: debug stops after an event or at a line" { check_places mpich; }
 
+# What was kept while recording plays no events: they are made anew, and counted all the same.
+check_recorded() {
+    compile_sum "$1"
+    "$REFRAIN" record -q --scheme data "${launch[@]}" > recorded.text
+    source=$("$REFRAIN" dump --rank 0 | sed -n 's/^ *0 *5 .*source \([12]\),.*/\1/p')
+    run_apart "$REFRAIN" debug --rank 0 --at "sum.c:$line:6" --batch \
+        'refrain-where; refrain-next; refrain-back; refrain-event 3; run; refrain-where'
+    expect_status 0
+    [[ ! $stderr =~ "extracted yet" ]]
+    expect_in "$stderr" "rank 0 stopped, after 6 events"
+    expect_in "$output" "rank 0: 6 of 10 events played"
+    expect_in "$output" "in the program at sum.c:$line"
+    expect_in "$output" "last     event 5: recv, source $source, tag 7"
+    [ "$(grep -c "it can stop at lines, not at events" <<< "$stderr")" -eq 3 ]
+    expect_in "$output" "rank 0: 1 of 10 events played"
+    # Where an event is asked for, the rank is extracted.
+    run_apart "$REFRAIN" debug --rank 0 --event 3 --batch 'refrain-where; refrain-next; refrain-where'
+    expect_status 0
+    expect_in "$stderr" "rank 0 was not extracted yet"
+    expect_in "$output" "rank 0: 4 of 10 events played"
+    expect_in "$output" "rank 0: 5 of 10 events played"
+}
+
+@test "Open MPI: debug counts events of contents that were kept while recording" { check_recorded openmpi; }
+@test "MPICH: debug counts events of contents that were kept while recording" { check_recorded mpich; }
+
 check_fortran() {
     launch "$1" 3 fortran_mpif
     "$REFRAIN" record -q "${launch[@]}" > recorded.text

@@ -1,0 +1,165 @@
+#include "mcapi/data.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "mcapi/adapter.h"
+#include "trace/contents.h"
+#include "trace/varint.h"
+
+struct rf_fake_endpoint {
+    mcapi_domain_t domain;
+    mcapi_node_t node;
+    mcapi_port_t port;
+};
+
+bool rf_answering(const struct rf_mcapi_node *node) {
+    return node->data.reader != NULL;
+}
+
+bool rf_data_open(struct rf_mcapi_node *node, const char *trace, bool record,
+                  struct rf_error *error) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/rank-%d.contents", trace, node->number);
+    if (record)
+        node->data.writer = rf_contents_create(path, error);
+    else
+        node->data.reader = rf_contents_open(path, error);
+    return node->data.writer || node->data.reader;
+}
+
+void rf_data_close(struct rf_mcapi_node *node) {
+    struct rf_error error = {0};
+    if (node->data.writer && !rf_contents_close(node->data.writer, &error))
+        fprintf(stderr, "refrain: node %d: %s\n", node->number, error.text);
+    if (node->data.reader)
+        rf_contents_reader_close(node->data.reader);
+    free(node->data.endpoints);
+    node->data = (struct rf_data){0};
+}
+
+/* A length and what follows are one put: a death leaves both or none. */
+void rf_keep(struct rf_mcapi_node *node, const void *data, size_t size, bool cut) {
+    uint8_t room[512], *at;
+    if (!node->data.writer)
+        return;
+    at = rf_varint_put(room, (uint64_t)size << 1 | cut);
+    if (size <= sizeof room - RF_VARINT_BYTES) {
+        if (size)
+            memcpy(at, data, size);
+        rf_contents_put(node->data.writer, room, (size_t)(at - room) + size);
+        return;
+    }
+    uint8_t *large = rf_room(NULL, size + RF_VARINT_BYTES);
+    memcpy(large, room, (size_t)(at - room));
+    memcpy(large + (at - room), data, size);
+    rf_contents_put(node->data.writer, large, (size_t)(at - room) + size);
+    free(large);
+}
+
+void rf_keep_size(struct rf_mcapi_node *node, size_t size) {
+    uint8_t room[RF_VARINT_BYTES];
+    if (node->data.writer)
+        rf_contents_put(node->data.writer, room, (size_t)(rf_varint_put(room, size) - room));
+}
+
+static void get(struct rf_mcapi_node *node, const struct rf_here *here, void *data, size_t size) {
+    if (!rf_contents_get(node->data.reader, data, size))
+        rf_end_here(node, here);
+}
+
+static uint64_t get_length(struct rf_mcapi_node *node, const struct rf_here *here) {
+    uint64_t value = 0;
+    uint8_t byte;
+    unsigned shift = 0;
+    do {
+        get(node, here, &byte, 1);
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        shift += 7;
+    } while (byte & 0x80 && shift < 64);
+    return value;
+}
+
+size_t rf_answer_size(struct rf_mcapi_node *node, const struct rf_here *here) {
+    return (size_t)get_length(node, here);
+}
+
+size_t rf_answer(struct rf_mcapi_node *node, const struct rf_here *here, void *data, size_t room,
+                 bool *cut) {
+    uint64_t length = get_length(node, here);
+    size_t size = (size_t)(length >> 1);
+    *cut = length & 1;
+    if (size > room)
+        rf_diverge(&node->session, here, NULL, NULL,
+                   "the program has room for %zu bytes, it received %zu in the recording", room,
+                   size);
+    get(node, here, data, size);
+    return size;
+}
+
+void rf_through(struct rf_mcapi_node *node, const struct rf_here *here, void *data, size_t size) {
+    bool cut;
+    if (rf_answering(node))
+        rf_answer(node, here, data, size, &cut);
+    else
+        rf_keep(node, data, size, false);
+}
+
+void *rf_answer_packet(struct rf_mcapi_node *node, const struct rf_here *here, size_t *size) {
+    *size = (size_t)(get_length(node, here) >> 1);
+    void *packet = rf_room(NULL, *size);
+    get(node, here, packet, *size);
+    return packet;
+}
+
+/* A node whose recording ends waits for the others of its process, as they were all ended at once.
+ */
+_Noreturn void rf_end_here(struct rf_mcapi_node *node, const struct rf_here *here) {
+    const struct rf_error *error = rf_contents_reader_error(node->data.reader);
+    if (error->text[0])
+        rf_diverge(&node->session, here, NULL, NULL, "%s", error->text);
+    node->session.replayer.progress->state = RF_STATE_LEFT;
+    node->session.mode = RF_OFF;
+    bool last = true;
+    for (const struct rf_mcapi_node *other = rf_nodes; other; other = other->next)
+        last = last && other->session.mode == RF_OFF;
+    if (last) {
+        fprintf(stderr,
+                "refrain: node %d was ended in this call, %s, in the recording: it ends here\n",
+                node->number, here->name);
+        raise(SIGTERM);
+        _exit(128 + SIGTERM);
+    }
+    for (;;)
+        pause();
+}
+
+mcapi_endpoint_t rf_fake_endpoint(struct rf_mcapi_node *node, mcapi_domain_t domain,
+                                  mcapi_node_t number, mcapi_port_t port) {
+    struct rf_data *data = &node->data;
+    for (uint32_t i = 0; i < data->count; i++)
+        if (data->endpoints[i].domain == domain && data->endpoints[i].node == number &&
+            data->endpoints[i].port == port)
+            return i + 1;
+    if (data->count == data->room) {
+        data->room = data->room ? data->room * 2 : 16;
+        data->endpoints = rf_room(data->endpoints, data->room * sizeof *data->endpoints);
+    }
+    data->endpoints[data->count++] = (struct rf_fake_endpoint){domain, number, port};
+    return data->count;
+}
+
+bool rf_fake_name(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint,
+                  mcapi_domain_t *domain, mcapi_node_t *number, mcapi_port_t *port) {
+    if (endpoint - 1 >= node->data.count)
+        return false;
+    const struct rf_fake_endpoint *fake = &node->data.endpoints[endpoint - 1];
+    *domain = fake->domain;
+    *number = fake->node;
+    *port = fake->port;
+    return true;
+}

@@ -1,0 +1,52 @@
+/* Scheme data: besides the order, what a node received is kept. In a replay it gets that again, and
+   the library is asked for nothing: other nodes need not run. */
+#ifndef RF_MCAPI_DATA_H
+#define RF_MCAPI_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "engine/replay.h"
+#include "mcapi/real.h"
+
+struct rf_mcapi_node;
+
+/* Where the data of a node goes or comes from; all zero where it does neither. */
+struct rf_data {
+    struct rf_contents_writer *writer;
+    struct rf_contents_reader *reader;
+    struct rf_fake_endpoint *endpoints; /* replay: handles are places in here */
+    uint32_t count, room;
+    uint64_t handles; /* of channels, so far */
+};
+
+bool rf_data_open(struct rf_mcapi_node *node, const char *trace, bool record,
+                  struct rf_error *error);
+void rf_data_close(struct rf_mcapi_node *node);
+
+/* Replay: does the node get what was kept? */
+bool rf_answering(const struct rf_mcapi_node *node);
+
+/* Record: what the program got; `cut`: the message was longer. Does nothing if nothing is kept. */
+void rf_keep(struct rf_mcapi_node *node, const void *data, size_t size, bool cut);
+/* Replay: the same back. The node ends here when there is no more. */
+size_t rf_answer(struct rf_mcapi_node *node, const struct rf_here *here, void *data, size_t room,
+                 bool *cut);
+/* The size of what a request was about, without data. */
+void rf_keep_size(struct rf_mcapi_node *node, size_t size);
+size_t rf_answer_size(struct rf_mcapi_node *node, const struct rf_here *here);
+/* Both, for something of fixed size. */
+void rf_through(struct rf_mcapi_node *node, const struct rf_here *here, void *data, size_t size);
+/* Replay: a packet, in memory of its own. */
+void *rf_answer_packet(struct rf_mcapi_node *node, const struct rf_here *here, size_t *size);
+
+/* Replay: the end of a recording that was cut off. The process ends with its last node. */
+_Noreturn void rf_end_here(struct rf_mcapi_node *node, const struct rf_here *here);
+
+/* Replay: a handle for the endpoint of that name, and the name for the handle. */
+mcapi_endpoint_t rf_fake_endpoint(struct rf_mcapi_node *node, mcapi_domain_t domain,
+                                  mcapi_node_t number, mcapi_port_t port);
+bool rf_fake_name(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint,
+                  mcapi_domain_t *domain, mcapi_node_t *number, mcapi_port_t *port);
+
+#endif
