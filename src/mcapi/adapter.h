@@ -19,6 +19,7 @@
 #include "engine/session.h"
 #include "mcapi/data.h"
 #include "mcapi/hold.h"
+#include "mcapi/pairs.h"
 #include "mcapi/real.h"
 #include "mcapi/turns.h"
 
@@ -82,6 +83,7 @@ struct rf_request {
 
 struct rf_node_endpoint {
     mcapi_endpoint_t handle;
+    mcapi_port_t port; /* 0 if the library does not tell */
     bool open;
     struct rf_handle_map next; /* by name: the number of the message that comes next, usually */
     bool receives;             /* replay: messages are received at it */
@@ -105,6 +107,7 @@ struct rf_mcapi_node {
     struct rf_request *requests; /* replay */
     uint32_t request_room, request_free;
     struct rf_data data;
+    struct rf_pairs pairs;     /* replay */
     struct rf_turn_list turns; /* replay */
     bool stamping;             /* record: deliveries of all nodes are put in order */
     uint64_t stamp;            /* record: the last one */

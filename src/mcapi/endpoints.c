@@ -31,17 +31,6 @@ int32_t rf_endpoint_sign(mcapi_endpoint_t endpoint) {
     return (int32_t)((domain * 31 + number) * 65599 + port);
 }
 
-static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
-    if (node->endpoint_count == node->endpoint_room) {
-        node->endpoint_room = node->endpoint_room ? node->endpoint_room * 2 : 16;
-        node->endpoints = rf_room(node->endpoints, node->endpoint_room * sizeof *node->endpoints);
-    }
-    node->endpoints[node->endpoint_count] =
-        (struct rf_node_endpoint){.handle = handle, .open = true};
-    if (!rf_handle_add(&node->endpoint_map, (uint64_t)handle + 1, node->endpoint_count++))
-        abort();
-}
-
 static int32_t port_of(mcapi_endpoint_t endpoint) {
     mcapi_domain_t domain;
     mcapi_node_t number;
@@ -49,6 +38,19 @@ static int32_t port_of(mcapi_endpoint_t endpoint) {
     if (rf_reals.endpoint_name)
         rf_reals.endpoint_name(endpoint, &domain, &number, &port);
     return (int32_t)port;
+}
+
+static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
+    if (node->endpoint_count == node->endpoint_room) {
+        node->endpoint_room = node->endpoint_room ? node->endpoint_room * 2 : 16;
+        node->endpoints = rf_room(node->endpoints, node->endpoint_room * sizeof *node->endpoints);
+    }
+    node->endpoints[node->endpoint_count] =
+        (struct rf_node_endpoint){.handle = handle,
+                                  .port = rf_answering(node) ? 0 : (mcapi_port_t)port_of(handle),
+                                  .open = true};
+    if (!rf_handle_add(&node->endpoint_map, (uint64_t)handle + 1, node->endpoint_count++))
+        abort();
 }
 
 /* Which port the library chooses is its own affair, but in a replay it is the same. Others are kept

@@ -7,21 +7,49 @@
 
 enum { LARGEST_UNKNOWN = 1 << 20 }; /* where the library does not tell its largest message */
 
-static bool same(struct rf_message_name one, const struct rf_message_name *other) {
-    return one.first == other->first && one.second == other->second &&
-           one.sequence == other->sequence;
+static bool same(const struct rf_message_name *one, const struct rf_message_name *other) {
+    return one->first == other->first && one->second == other->second &&
+           one->sequence == other->sequence;
+}
+
+static uint32_t bucket_of(const struct rf_message_name *name) {
+    uint64_t key = (uint64_t)(uint32_t)name->first << 32 | (uint32_t)name->second;
+    return (uint32_t)(rf_handle_hash(key) >> 59);
+}
+
+_Static_assert(RF_HOLD_BUCKETS == 1 << (64 - 59), "as many buckets as numbers of 5 bits");
+
+static struct rf_message *unlink_from(struct rf_hold *hold, uint32_t bucket,
+                                      struct rf_message *before, struct rf_message *message) {
+    if (before)
+        before->next = message->next;
+    else
+        hold->buckets[bucket].first = message->next;
+    if (hold->buckets[bucket].last == message)
+        hold->buckets[bucket].last = before;
+    return message;
+}
+
+static struct rf_message *take_oldest(struct rf_hold *hold) {
+    uint32_t oldest = RF_HOLD_BUCKETS;
+    for (uint32_t i = 0; i < RF_HOLD_BUCKETS; i++)
+        if (hold->buckets[i].first &&
+            (oldest == RF_HOLD_BUCKETS ||
+             hold->buckets[i].first->place < hold->buckets[oldest].first->place))
+            oldest = i;
+    return oldest == RF_HOLD_BUCKETS ? NULL
+                                     : unlink_from(hold, oldest, NULL, hold->buckets[oldest].first);
 }
 
 struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_name *name) {
-    for (struct rf_message **place = &hold->first; *place; place = &(*place)->next) {
-        struct rf_message *message = *place;
-        if (name && !same(message->name, name))
-            continue;
-        *place = message->next;
-        if (hold->last == &message->next)
-            hold->last = place;
-        return message;
-    }
+    if (!name)
+        return take_oldest(hold);
+    uint32_t bucket = bucket_of(name);
+    struct rf_message *before = NULL;
+    for (struct rf_message *message = hold->buckets[bucket].first; message;
+         before = message, message = message->next)
+        if (same(&message->name, name))
+            return unlink_from(hold, bucket, before, message);
     return NULL;
 }
 
@@ -29,12 +57,15 @@ static void keep(struct rf_hold *hold, size_t size) {
     struct rf_message *message = rf_room(NULL, sizeof *message + size);
     message->next = NULL;
     message->name = rf_delivered(hold->buffer, size);
+    message->place = hold->come++;
     message->size = size;
     memcpy(message->data, hold->buffer, size);
-    if (!hold->first)
-        hold->last = &hold->first;
-    *hold->last = message;
-    hold->last = &message->next;
+    uint32_t bucket = bucket_of(&message->name);
+    if (hold->buckets[bucket].last)
+        hold->buckets[bucket].last->next = message;
+    else
+        hold->buckets[bucket].first = message;
+    hold->buckets[bucket].last = message;
 }
 
 static void make_room(struct rf_hold *hold, mcapi_endpoint_t endpoint) {

@@ -19,15 +19,21 @@ struct rf_message_name {
 };
 
 struct rf_message {
-    struct rf_message *next;
+    struct rf_message *next; /* of its bucket, in the order in which they came */
     struct rf_message_name name;
+    uint64_t place; /* among all that have come */
     size_t size;
     unsigned char data[];
 };
 
+enum { RF_HOLD_BUCKETS = 32 };
+
 struct rf_hold {
-    struct rf_message *first, **last;
-    bool asked; /* the library has a receive of ours */
+    struct {
+        struct rf_message *first, *last;
+    } buckets[RF_HOLD_BUCKETS]; /* by who sent it */
+    uint64_t come;              /* messages so far */
+    bool asked;                 /* the library has a receive of ours */
     mcapi_request_t request;
     unsigned char *buffer; /* for that receive */
     size_t room;

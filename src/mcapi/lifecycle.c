@@ -172,6 +172,7 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
     if (strcmp(recorded->scheme, "sender") == 0 && rf_reals.stamp_matches &&
         !rf_turns_open(node, run, &error))
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
+    rf_pairs_open(&node->pairs, run);
     if (strcmp(recorded->scheme, "data") == 0 && !rf_data_open(node, trace, false, &error))
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
 }
@@ -264,6 +265,7 @@ static void close_node(struct rf_mcapi_node *node) {
     free(node->requests);
     rf_data_close(node);
     rf_turns_close(node);
+    rf_pairs_close(&node->pairs);
     node->endpoints = NULL;
     node->posted = NULL;
     node->requests = NULL;

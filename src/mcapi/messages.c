@@ -68,8 +68,13 @@ void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, 
 
 RF_STEP void note_sent(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to,
                        mcapi_status_t status) {
-    if (__builtin_expect(!rf_recording(node), 0) && !rf_is_failure(status))
-        rf_turn_sent(node, from, to);
+    if (__builtin_expect(!rf_recording(node), 0) && !rf_is_failure(status) && !rf_answering(node))
+        rf_turn_sent(node, rf_pair_of(node, from, to));
+}
+
+RF_STEP void before_send(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
+    if (__builtin_expect(!rf_recording(node), 0))
+        rf_pair_wait(node, from, to);
 }
 
 RF_WRAPPER(void, msg_send,
@@ -77,6 +82,7 @@ RF_WRAPPER(void, msg_send,
             mcapi_priority_t priority, mcapi_status_t *status)) {
     RF_ENTER_VOID(msg_send, (from, to, buffer, size, priority, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(to), (int32_t)priority, (int64_t)size);
+    before_send(node, from, to);
     RF_CALL(real->msg_send(from, to, buffer, size, priority, status));
     note_sent(node, from, to, *status);
     rf_leave(node);
@@ -87,6 +93,7 @@ RF_WRAPPER(void, msg_send_i,
             mcapi_priority_t priority, mcapi_request_t *request, mcapi_status_t *status)) {
     RF_ENTER_VOID(msg_send_i, (from, to, buffer, size, priority, request, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(to), (int32_t)priority, (int64_t)size);
+    before_send(node, from, to);
     RF_CALL_REQUEST(real->msg_send_i(from, to, buffer, size, priority, made, status));
     note_sent(node, from, to, *status);
     rf_leave(node);
@@ -118,6 +125,7 @@ struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *he
         rf_diverge(&node->session, here, NULL, NULL,
                    "the message that the recording has here cannot be received: status %u", status);
     }
+    rf_pair_took(node, channel, &message->name);
     return message;
 }
 

@@ -21,13 +21,6 @@ enum {
     SLEEP_NS = 5000000
 };
 
-/* Where a pair of endpoints stands. */
-struct rf_turn_cursor {
-    mcapi_endpoint_t from, to;
-    uint32_t sequence;
-    uint32_t place, end; /* in the list of sends */
-};
-
 /* ---- the files ---- */
 
 static void *map_file(const char *path, int protection, size_t *size) {
@@ -65,7 +58,6 @@ bool rf_turns_open(struct rf_mcapi_node *node, const char *run, struct rf_error 
 
 void rf_turns_close(struct rf_mcapi_node *node) {
     rf_turn_pass(node);
-    free(node->turns.cursors);
     node->turns = (struct rf_turn_list){0};
 }
 
@@ -196,47 +188,26 @@ static int compare(const struct rf_turn_send *send, uint32_t port, mcapi_domain_
                                       : 0;
 }
 
-static void find_sends(const struct rf_turn_list *list, struct rf_turn_cursor *cursor) {
-    mcapi_domain_t domain, to_domain;
-    mcapi_node_t number, to_number;
-    mcapi_port_t port, to_port;
-    if (!rf_reals.endpoint_name(cursor->from, &domain, &number, &port) ||
-        !rf_reals.endpoint_name(cursor->to, &to_domain, &to_number, &to_port))
-        return;
+void rf_turn_find(const struct rf_turn_list *list, struct rf_pair *pair, mcapi_port_t port,
+                  mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t to_port) {
     uint32_t low = 0, high = list->send_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (compare(&list->sends[middle], port, to_domain, to_number, to_port) < 0)
+        if (compare(&list->sends[middle], port, domain, number, to_port) < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    cursor->place = low;
-    while (low < list->send_count &&
-           compare(&list->sends[low], port, to_domain, to_number, to_port) == 0)
+    pair->place = low;
+    while (low < list->send_count && compare(&list->sends[low], port, domain, number, to_port) == 0)
         low++;
-    cursor->end = low;
+    pair->end = low;
 }
 
-static struct rf_turn_cursor *cursor_of(struct rf_turn_list *list, mcapi_endpoint_t from,
-                                        mcapi_endpoint_t to) {
-    for (uint32_t i = 0; i < list->cursor_count; i++)
-        if (list->cursors[i].from == from && list->cursors[i].to == to)
-            return &list->cursors[i];
-    list->cursors = rf_room(list->cursors, (list->cursor_count + 1) * sizeof *list->cursors);
-    struct rf_turn_cursor *cursor = &list->cursors[list->cursor_count++];
-    *cursor = (struct rf_turn_cursor){.from = from, .to = to};
-    find_sends(list, cursor);
-    return cursor;
-}
-
-void rf_turn_sent(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
-    struct rf_turn_list *list = &node->turns;
-    if (!list->shared)
-        return;
-    struct rf_turn_cursor *cursor = cursor_of(list, from, to);
-    uint32_t sequence = cursor->sequence++;
-    if (cursor->place == cursor->end || list->sends[cursor->place].sequence != sequence)
-        return; /* nobody received it */
-    mark(list->shared, list->sends[cursor->place++].turn, RF_TURN_SENT);
+void rf_turn_sent(struct rf_mcapi_node *node, struct rf_pair *pair) {
+    const struct rf_turn_list *list = &node->turns;
+    uint32_t sequence = pair->sent++;
+    if (pair->place == pair->end || list->sends[pair->place].sequence != sequence)
+        return; /* another scheme, or nobody received it */
+    mark(list->shared, list->sends[pair->place++].turn, RF_TURN_SENT);
 }

@@ -10,6 +10,7 @@
 
 #include "engine/replay.h"
 #include "engine/turns.h"
+#include "mcapi/pairs.h"
 #include "mcapi/real.h"
 
 struct rf_mcapi_node;
@@ -20,9 +21,7 @@ struct rf_turn_list {
     const struct rf_turn_send *sends;
     uint32_t post_count, receive_count, send_count;
     uint32_t posted, received; /* so far */
-    struct rf_turn_cursor *cursors;
-    uint32_t cursor_count;
-    uint32_t held; /* a turn that is to be passed on, or RF_NO_TURN */
+    uint32_t held;             /* a turn that is to be passed on, or RF_NO_TURN */
 };
 
 bool rf_turns_open(struct rf_mcapi_node *node, const char *run, struct rf_error *error);
@@ -33,8 +32,11 @@ uint32_t rf_turn_post(struct rf_mcapi_node *node);
 uint32_t rf_turn_receive(struct rf_mcapi_node *node);
 /* Returns when it is its turn, which is then held, or was before. */
 void rf_turn_take(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t turn);
-/* The next message between these was sent. */
-void rf_turn_sent(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to);
+/* Where the sends of a pair of that name begin and end. */
+void rf_turn_find(const struct rf_turn_list *list, struct rf_pair *pair, mcapi_port_t port,
+                  mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t to_port);
+/* One more message was sent. */
+void rf_turn_sent(struct rf_mcapi_node *node, struct rf_pair *pair);
 /* At every call: the turn that the last one took is passed on. */
 void rf_turn_pass(struct rf_mcapi_node *node);
 

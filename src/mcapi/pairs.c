@@ -1,0 +1,92 @@
+#include "mcapi/pairs.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "mcapi/adapter.h"
+
+enum {
+    SLOTS = 1 << 16,
+    UNDER_WAY =
+        1024, /* messages of a pair; the runtime's own queues are shorter, if not made longer */
+    PAUSE_NS = 30000,
+    PAUSES = 700, /* about 20 ms: a receive whose match nobody saw may have taken some */
+};
+
+void rf_pairs_open(struct rf_pairs *pairs, const char *run) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/taken", run ? run : "");
+    int file = run ? open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600) : -1;
+    if (file < 0)
+        return;
+    void *memory = MAP_FAILED;
+    if (ftruncate(file, SLOTS * sizeof *pairs->taken) == 0)
+        memory =
+            mmap(NULL, SLOTS * sizeof *pairs->taken, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    close(file);
+    pairs->taken = memory == MAP_FAILED ? NULL : memory;
+}
+
+void rf_pairs_close(struct rf_pairs *pairs) {
+    if (pairs->taken)
+        munmap(pairs->taken, SLOTS * sizeof *pairs->taken);
+    free(pairs->list);
+    *pairs = (struct rf_pairs){0};
+}
+
+/* Two pairs in one slot only make both wait less. */
+static uint32_t slot_of(int32_t source, uint32_t port, int32_t to, uint32_t to_port) {
+    uint64_t one = (uint64_t)(uint32_t)source << 32 | port;
+    uint64_t other = (uint64_t)(uint32_t)to << 32 | to_port;
+    return (uint32_t)(rf_handle_hash(rf_handle_hash(one) ^ other) >> 48);
+}
+
+static int32_t node_name(mcapi_domain_t domain, mcapi_node_t number) {
+    return (int32_t)((domain << 16 ^ number) & INT32_MAX);
+}
+
+struct rf_pair *rf_pair_of(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
+    struct rf_pairs *pairs = &node->pairs;
+    for (uint32_t i = 0; i < pairs->count; i++)
+        if (pairs->list[i].from == from && pairs->list[i].to == to)
+            return &pairs->list[i];
+    pairs->list = rf_room(pairs->list, (pairs->count + 1) * sizeof *pairs->list);
+    struct rf_pair *pair = &pairs->list[pairs->count++];
+    *pair = (struct rf_pair){.from = from, .to = to};
+    mcapi_domain_t domain, to_domain;
+    mcapi_node_t number, to_number;
+    mcapi_port_t port, to_port;
+    if (rf_reals.endpoint_name && rf_reals.endpoint_name(from, &domain, &number, &port) &&
+        rf_reals.endpoint_name(to, &to_domain, &to_number, &to_port)) {
+        pair->slot =
+            slot_of(node_name(domain, number), port, node_name(to_domain, to_number), to_port);
+        rf_turn_find(&node->turns, pair, port, to_domain, to_number, to_port);
+    }
+    return pair;
+}
+
+void rf_pair_wait(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
+    if (!node->pairs.taken || rf_free(node))
+        return;
+    const struct rf_pair *pair = rf_pair_of(node, from, to);
+    for (int i = 0; i < PAUSES; i++) {
+        uint32_t taken = __atomic_load_n(&node->pairs.taken[pair->slot], __ATOMIC_RELAXED);
+        if ((int32_t)(pair->sent - taken) < UNDER_WAY)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    }
+}
+
+void rf_pair_took(struct rf_mcapi_node *node, uint32_t channel,
+                  const struct rf_message_name *name) {
+    if (!node->pairs.taken)
+        return;
+    uint32_t slot = slot_of(name->first, (uint32_t)name->second & 0x0fffffff,
+                            node_name(node->domain, node->node), node->endpoints[channel].port);
+    __atomic_fetch_add(&node->pairs.taken[slot], 1, __ATOMIC_RELAXED);
+}
