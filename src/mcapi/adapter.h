@@ -72,6 +72,7 @@ struct rf_request {
     size_t room;
     void **packet;                /* another kind of receive */
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
+    bool numbered;                /* the number in it is that of the recording */
     /* of a complete one */
     size_t size;
     mcapi_status_t status;
