@@ -242,6 +242,7 @@ static void close_node(struct rf_mcapi_node *node) {
     }
     free(node->endpoints);
     free(node->endpoint_map.slots);
+    free(node->signs.slots);
     free(node->posted_map.slots);
     free(node->posted);
     free(node->requests);
