@@ -48,7 +48,9 @@ static void end_at_exit(int status, void *unused) {
             rf_recorder_close(&session->recorder, RF_END_EXIT, status);
             rf_data_close(node);
         } else if (session->mode == RF_REPLAYING) {
-            rf_replay_finish(session, &here, RF_END_EXIT, status);
+            /* A node that ends the program cuts off the others, wherever they are. */
+            if (!rf_this_node || rf_this_node == node)
+                rf_replay_finish(session, &here, RF_END_EXIT, status);
             session->replayer.progress->state = RF_STATE_FINISHED;
         }
         session->mode = RF_OFF;
