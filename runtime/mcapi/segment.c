@@ -162,6 +162,12 @@ static bool name_path(const char *job) {
     return true;
 }
 
+/* A mapping keeps the file open, and with it the lock: it has to be given back by itself. */
+static void close_unlocked(int file) {
+    flock(file, LOCK_UN);
+    close(file);
+}
+
 /* Opens the job's file and holds its lock, for as long as somebody enters or leaves. A file that
    was removed before the lock was got is not the job's any more. */
 static int open_locked(const char *file_path, int flags, struct stat *facts) {
@@ -172,12 +178,12 @@ static int open_locked(const char *file_path, int flags, struct stat *facts) {
             return -1;
         if (flock(file, LOCK_EX) || fstat(file, facts) || facts->st_uid != geteuid() ||
             !S_ISREG(facts->st_mode)) {
-            close(file);
+            close_unlocked(file);
             return -1;
         }
         if (stat(file_path, &there) == 0 && there.st_ino == facts->st_ino)
             return file;
-        close(file);
+        close_unlocked(file);
     }
 }
 
@@ -210,7 +216,7 @@ static void sweep(void) {
         if (flock(file, LOCK_EX | LOCK_NB) == 0 && fstat(file, &facts) == 0 &&
             facts.st_uid == geteuid() && !inhabited(file, &facts))
             unlink(found);
-        close(file);
+        close_unlocked(file);
     }
     if (folder)
         closedir(folder);
@@ -265,7 +271,7 @@ static struct mc_segment *enter_named(const mcapi_param_t *parameters, uint32_t 
         if (facts.st_size == 0 || inhabited(file, &facts))
             break;
         unlink(path);
-        close(file);
+        close_unlocked(file);
     }
     struct mc_segment *segment =
         facts.st_size ? join_named(file, &facts) : begin_named(file, parameters);
@@ -280,7 +286,7 @@ static struct mc_segment *enter_named(const mcapi_param_t *parameters, uint32_t 
     } else if (!facts.st_size) {
         unlink(path);
     }
-    close(file);
+    close_unlocked(file);
     return segment;
 }
 
@@ -322,7 +328,7 @@ void mc_segment_leave(struct mc_segment *segment, uint32_t process) {
     if (file >= 0) {
         if (facts.st_ino == inode && !mc_processes_any(segment, process))
             unlink(path);
-        close(file);
+        close_unlocked(file);
     }
     /* Another thread may be in a call still: let it find nothing rather than no memory. */
     mmap(named, named_room, PROT_READ | PROT_WRITE,

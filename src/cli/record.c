@@ -16,8 +16,9 @@
 #include "trace/log_file.h"
 
 static bool check_scheme(const char *scheme, struct rf_error *error) {
-    static const char *const later[] = {"sender", "race", "cdc"};
-    if (strcmp(scheme, "order") == 0 || strcmp(scheme, "data") == 0)
+    static const char *const later[] = {"race", "cdc"};
+    if (strcmp(scheme, "order") == 0 || strcmp(scheme, "data") == 0 ||
+        strcmp(scheme, "sender") == 0)
         return true;
     for (size_t i = 0; i < sizeof later / sizeof later[0]; i++)
         if (strcmp(scheme, later[i]) == 0) {
@@ -28,11 +29,11 @@ static bool check_scheme(const char *scheme, struct rf_error *error) {
     return rf_hint(error, "refrain record -s order COMMAND...");
 }
 
-/* What is there for MPI need not be there for MCAPI. */
+/* What is there for MCAPI need not be there for MPI. */
 static bool fits(const char *scheme, const char *mpi, struct rf_error *error) {
-    if (rf_is_mpi(mpi) || strcmp(scheme, "order") == 0 || strcmp(scheme, "data") == 0)
+    if (!rf_is_mpi(mpi) || strcmp(scheme, "sender") != 0)
         return true;
-    rf_fail(error, RF_EXIT_USAGE, "--scheme %s: not available for MCAPI in this version", scheme);
+    rf_fail(error, RF_EXIT_USAGE, "--scheme sender: is for programs that use MCAPI");
     return rf_hint(error, "refrain record -s order COMMAND...");
 }
 

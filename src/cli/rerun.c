@@ -19,6 +19,7 @@
 #include "run_directory.h"
 #include "start.h"
 #include "text.h"
+#include "turns.h"
 
 bool rf_rerun_open(struct rf_rerun *rerun, const struct rf_options *options,
                    struct rf_error *error) {
@@ -120,7 +121,9 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         launch->verbose = options->verbose;
         rf_adopt_orphans();
         rf_signals_guard(0);
-        child = rf_launch(launch, &error);
+        if (strcmp(launch->scheme, "sender") != 0 ||
+            rf_turns_write(rerun->directory, &rerun->summary, directory, &error))
+            child = rf_launch(launch, &error);
     }
     int code;
     if (child > 0) {

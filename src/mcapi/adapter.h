@@ -20,6 +20,7 @@
 #include "mcapi/data.h"
 #include "mcapi/hold.h"
 #include "mcapi/real.h"
+#include "mcapi/turns.h"
 
 #define RF_EXPORT __attribute__((visibility("default")))
 
@@ -73,6 +74,7 @@ struct rf_request {
     void **packet;                /* another kind of receive */
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
     bool numbered;                /* the number in it is that of the recording */
+    uint32_t turn;
     /* of a complete one */
     size_t size;
     mcapi_status_t status;
@@ -83,6 +85,7 @@ struct rf_node_endpoint {
     mcapi_endpoint_t handle;
     bool open;
     struct rf_handle_map next; /* by name: the number of the message that comes next, usually */
+    bool receives;             /* replay: messages are received at it */
     struct rf_hold hold;       /* replay */
 };
 
@@ -104,6 +107,9 @@ struct rf_mcapi_node {
     struct rf_request *requests; /* replay */
     uint32_t request_room, request_free;
     struct rf_data data;
+    struct rf_turn_list turns; /* replay */
+    bool stamping;             /* record: deliveries of all nodes are put in order */
+    uint64_t stamp;            /* record: the last one */
 };
 
 extern _Thread_local struct rf_mcapi_node *rf_this_node RF_OURS
@@ -123,6 +129,8 @@ RF_STEP struct rf_mcapi_node *rf_enter(void) {
         return NULL;
     rf_depth = 1;
     node->answered = false;
+    if (__builtin_expect(node->turns.shared != NULL, 0))
+        rf_turn_pass(node);
     return node;
 }
 
@@ -273,9 +281,10 @@ int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
 /* The name of the message that the library has just delivered to this thread. */
 struct rf_message_name rf_delivered(const void *data, size_t size);
 /* Messages that one node sends are mostly received in that order, and then nothing need be kept of
-   their numbers. Record: keeps it if it is another one than usual. Replay: tells it. */
+   their numbers. Record: keeps it if it is another one than usual, and the stamp if there are any;
+   `back`: how many posts ago, 0 for the receive before. Replay: tells the number. */
 void rf_record_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
-                        const struct rf_message_name *name);
+                        const struct rf_message_name *name, uint32_t back);
 void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
                         struct rf_message_name *name);
 /* Delivered, cut or not: that follows from the sizes. */
@@ -286,6 +295,9 @@ static inline bool rf_is_delivery(mcapi_status_t status) {
 struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *here,
                             uint32_t channel, const struct rf_message_name *name,
                             mcapi_timeout_t timeout);
+/* Replay: takes in what has come to any endpoint, so that nobody finds a full queue who did not in
+   the recording. True if there was something. */
+bool rf_hold_all(struct rf_mcapi_node *node);
 /* Replay: what the program gets of a message. */
 void rf_give(const struct rf_message *message, void *buffer, size_t room, size_t *size,
              mcapi_status_t *status);

@@ -66,23 +66,32 @@ static int32_t port_of(mcapi_endpoint_t endpoint) {
     return (int32_t)port;
 }
 
-/* Which port the library chooses is its own affair, but in a replay it is the same. */
-static mcapi_port_t port_to_make(struct rf_mcapi_node *node, const struct rf_here *here) {
-    return rf_recording(node) ? MCAPI_PORT_ANY
-                              : (mcapi_port_t)rf_value(node, here, (int32_t)MCAPI_PORT_ANY);
+/* Which port the library chooses is its own affair, but in a replay it is the same. Others are kept
+   too, once each: whoever reads the trace needs their names. */
+static mcapi_port_t port_to_make(struct rf_mcapi_node *node, const struct rf_here *here,
+                                 mcapi_port_t port) {
+    if (rf_recording(node) || !rf_reals.endpoint_name || rf_free(node))
+        return port;
+    mcapi_port_t recorded = (mcapi_port_t)rf_value(node, here, (int32_t)port);
+    if (port != MCAPI_PORT_ANY && recorded != port)
+        rf_diverge(&node->session, here, NULL, NULL, "the program makes port %u, recorded was %u",
+                   port, recorded);
+    return recorded;
 }
 
 RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t *status)) {
     RF_ENTER(endpoint_create, (port, status));
     rf_sign(&node->session, &here, (int32_t)port, 0, 0);
     mcapi_endpoint_t endpoint = MCAPI_RETURN_VALUE_INVALID;
-    bool chosen = port == MCAPI_PORT_ANY && real->endpoint_name;
-    RF_CALL(endpoint = real->endpoint_create(chosen ? port_to_make(node, &here) : port, status));
-    if (chosen && rf_recording(node) && *status == MCAPI_SUCCESS)
+    mcapi_port_t chosen = port;
+    bool known = false;
+    RF_CALL(endpoint = real->endpoint_create(
+                known ? chosen : (known = true, chosen = port_to_make(node, &here, port)), status));
+    if (rf_recording(node) && *status == MCAPI_SUCCESS && real->endpoint_name)
         rf_value(node, &here, port_of(endpoint));
     if (*status == MCAPI_SUCCESS && rf_answering(node))
-        endpoint = rf_fake_endpoint(node, node->domain, node->node,
-                                    chosen ? port_to_make(node, &here) : port);
+        endpoint =
+            rf_fake_endpoint(node, node->domain, node->node, port_to_make(node, &here, port));
     if (*status == MCAPI_SUCCESS)
         add_endpoint(node, endpoint);
     rf_leave(node);

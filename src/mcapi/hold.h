@@ -15,6 +15,7 @@
 struct rf_message_name {
     int32_t first, second;
     uint32_t sequence;
+    uint64_t stamp; /* when it was matched, if that is known; no part of the name */
 };
 
 struct rf_message {

@@ -83,6 +83,18 @@ static void describe(mcapi_domain_t domain, mcapi_node_t number, struct rf_node 
              domain, number);
 }
 
+/* Only Refrain's own runtime can tell in which order messages were matched. */
+static void begin_stamping(struct rf_mcapi_node *node) {
+    node->stamping = rf_reals.stamp_matches != NULL;
+    if (node->stamping)
+        rf_reals.stamp_matches(1);
+    else
+        fprintf(stderr,
+                "refrain: node %d: this MCAPI library does not tell the order of "
+                "deliveries: scheme order is used instead\n",
+                node->number);
+}
+
 static void open_recording(struct rf_mcapi_node *node, struct rf_node *facts, const char *trace,
                            const int32_t numbers[CHOICES]) {
     struct rf_error error = {0};
@@ -91,6 +103,8 @@ static void open_recording(struct rf_mcapi_node *node, struct rf_node *facts, co
         if (rf_recorder_open(&node->session.recorder, trace, facts, &error)) {
             node->session.mode = RF_RECORDING;
             rf_signals_watch(note_signal);
+            if (strcmp(facts->scheme, "sender") == 0)
+                begin_stamping(node);
             if (strcmp(facts->scheme, "data") == 0 && !rf_data_open(node, trace, true, &error))
                 fprintf(stderr, "refrain: %s: data is not kept: %s\n", facts->library, error.text);
             return;
@@ -159,6 +173,9 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
     if (strcmp(recorded->library, facts->library) != 0)
         rf_diverge(session, here, NULL, NULL, "this is %s, recorded was %s", facts->library,
                    recorded->library);
+    if (strcmp(recorded->scheme, "sender") == 0 && rf_reals.stamp_matches &&
+        !rf_turns_open(node, run, &error))
+        rf_diverge(session, here, NULL, NULL, "%s", error.text);
     if (strcmp(recorded->scheme, "data") == 0 && !rf_data_open(node, trace, false, &error))
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
 }
@@ -251,6 +268,7 @@ static void close_node(struct rf_mcapi_node *node) {
     free(node->posted);
     free(node->requests);
     rf_data_close(node);
+    rf_turns_close(node);
     node->endpoints = NULL;
     node->posted = NULL;
     node->requests = NULL;

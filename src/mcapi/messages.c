@@ -11,9 +11,9 @@ struct rf_message_name rf_delivered(const void *data, size_t size) {
     if (rf_reals.origin && rf_reals.origin(&origin))
         return (struct rf_message_name){(int32_t)((origin.domain << 16 ^ origin.node) & INT32_MAX),
                                         (int32_t)(origin.port ^ origin.priority << 28),
-                                        (uint32_t)origin.sequence};
+                                        (uint32_t)origin.sequence, origin.stamp};
     return (struct rf_message_name){
-        (int32_t)(rf_checksum(RF_CHECKSUM_CRC32C, data, size) & INT32_MAX), (int32_t)size, 0};
+        (int32_t)(rf_checksum(RF_CHECKSUM_CRC32C, data, size) & INT32_MAX), (int32_t)size, 0, 0};
 }
 
 /* The number that comes next from there; priorities of one sender share it. */
@@ -31,13 +31,27 @@ static uint32_t *next_of(struct rf_mcapi_node *node, uint32_t channel,
 }
 
 void rf_record_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
-                        const struct rf_message_name *name) {
+                        const struct rf_message_name *name, uint32_t back) {
     if (!rf_reals.origin || channel >= node->endpoint_count)
         return;
     uint32_t *next = next_of(node, channel, name);
     if (__builtin_expect(name->sequence != *next, 0))
         rf_value(node, here, (int32_t)(name->sequence - *next));
     *next = name->sequence + 1;
+    if (__builtin_expect(node->stamping, 0)) {
+        if (node->session.recorder.on)
+            rf_recorder_put(&node->session.recorder,
+                            rf_here_pack(&node->session, here, RF_STAMP, 0),
+                            (int32_t)(name->stamp - node->stamp), (int32_t)back, 1);
+        node->stamp = name->stamp;
+    }
+}
+
+/* The command line has read the stamps. */
+static void pass_stamp(struct rf_mcapi_node *node) {
+    const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(&node->session);
+    if (event && event->kind == RF_STAMP)
+        rf_take(node);
 }
 
 void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
@@ -49,6 +63,13 @@ void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, 
     if (rf_has_value(node, here))
         name->sequence += (uint32_t)rf_value(node, here, 0);
     *next = name->sequence + 1;
+    pass_stamp(node);
+}
+
+RF_STEP void note_sent(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to,
+                       mcapi_status_t status) {
+    if (__builtin_expect(!rf_recording(node), 0) && !rf_is_failure(status))
+        rf_turn_sent(node, from, to);
 }
 
 RF_WRAPPER(void, msg_send,
@@ -57,6 +78,7 @@ RF_WRAPPER(void, msg_send,
     RF_ENTER_VOID(msg_send, (from, to, buffer, size, priority, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(node, to), (int32_t)priority, (int64_t)size);
     RF_CALL_SEND(real->msg_send(from, to, buffer, size, priority, status));
+    note_sent(node, from, to, *status);
     rf_leave(node);
 }
 
@@ -66,6 +88,7 @@ RF_WRAPPER(void, msg_send_i,
     RF_ENTER_VOID(msg_send_i, (from, to, buffer, size, priority, request, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(node, to), (int32_t)priority, (int64_t)size);
     RF_CALL_SEND_REQUEST(size, real->msg_send_i(from, to, buffer, size, priority, made, status));
+    note_sent(node, from, to, *status);
     rf_leave(node);
 }
 
@@ -98,6 +121,18 @@ struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *he
     return message;
 }
 
+bool rf_hold_all(struct rf_mcapi_node *node) {
+    bool any = false;
+    for (uint32_t i = 0; i < node->endpoint_count; i++) {
+        struct rf_node_endpoint *endpoint = &node->endpoints[i];
+        mcapi_status_t status;
+        while (endpoint->open && endpoint->receives &&
+               rf_hold_pull(&endpoint->hold, endpoint->handle, MCAPI_TIMEOUT_IMMEDIATE, &status))
+            any = true;
+    }
+    return any;
+}
+
 /* In a replay a receive takes the message that it took in the recording, once that is there. */
 static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
                         mcapi_endpoint_t endpoint, void *buffer, size_t room, size_t *size,
@@ -117,6 +152,8 @@ static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
         name = (struct rf_message_name){.first = event->first, .second = event->second};
         rf_take(node);
         rf_replay_sequence(node, here, channel, &name);
+        node->endpoints[channel].receives = true;
+        rf_turn_take(node, here, rf_turn_receive(node));
     }
     if (rf_answering(node)) {
         bool cut;
@@ -141,7 +178,7 @@ RF_WRAPPER(void, msg_recv,
         if (rf_is_delivery(*status)) {
             struct rf_message_name name = rf_delivered(buffer, *size);
             rf_record(node, &here, RF_RECV, channel, name.first, name.second);
-            rf_record_sequence(node, &here, channel, &name);
+            rf_record_sequence(node, &here, channel, &name, 0);
             rf_keep(node, buffer, *size, *status != MCAPI_SUCCESS);
         } else {
             rf_record_error(node, &here, *status);
@@ -170,11 +207,14 @@ static void replay_recv_i(struct rf_mcapi_node *node, const struct rf_here *here
                               .channel = channel,
                               .buffer = buffer,
                               .room = room,
-                              .match = {RF_UNKNOWN, RF_UNKNOWN, 0}};
+                              .match = {.first = RF_UNKNOWN},
+                              .turn = RF_NO_TURN};
     const struct rf_event *event = rf_expect(node, here, RF_IS(POST), channel);
     if (event) {
         what.match = (struct rf_message_name){.first = event->first, .second = event->second};
         rf_take(node);
+        node->endpoints[channel].receives = true;
+        what.turn = rf_turn_post(node);
         *status = rf_recorded_status(node, here, MCAPI_PENDING);
     }
     *request = rf_request_new(node, &what);

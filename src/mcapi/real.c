@@ -33,6 +33,8 @@ void rf_reals_find(void) {
 #undef RF_FUNCTION
     function = find("mcapix_origin");
     memcpy(&rf_reals.origin, &function, sizeof function);
+    function = find("mcapix_stamp_matches");
+    memcpy(&rf_reals.stamp_matches, &function, sizeof function);
     function = find("mcapix_endpoint_name");
     memcpy(&rf_reals.endpoint_name, &function, sizeof function);
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);

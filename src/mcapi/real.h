@@ -13,6 +13,7 @@ struct rf_real {
 #undef RF_FUNCTION
     /* Refrain's own runtime has these; NULL in any other. */
     int (*origin)(struct mcapix_origin *out);
+    void (*stamp_matches)(int on);
     int (*endpoint_name)(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
                          mcapi_port_t *port);
 };

@@ -54,7 +54,7 @@ struct completion {
     bool cut, released; /* it will not know it any more */
     bool named;         /* the match was not known before; it is: */
     struct rf_message_name name;
-    uint32_t channel;
+    uint32_t channel, back; /* how many posts ago it was posted */
 };
 
 /* Fills in the match, and keeps the data. */
@@ -72,6 +72,7 @@ static void record_match(struct rf_mcapi_node *node, struct completion *completi
         completion->named = true;
         completion->name = rf_delivered(posted->buffer, completion->size);
         completion->channel = rf_packed_channel(posted->post.what);
+        completion->back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
         rf_recorder_match(&node->session.recorder, &posted->post, completion->name.first,
                           completion->name.second);
         rf_keep(node, posted->buffer, completion->size, completion->cut);
@@ -190,6 +191,8 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
         rf_diverge(&node->session, here, NULL, NULL,
                    "the receive is complete in the recording, but its message is not known");
     tell_number(node, here, request);
+    if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node))
+        rf_turn_take(node, here, request->turn);
     finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
     return request;
 }
@@ -257,7 +260,7 @@ RF_STEP mcapi_boolean_t record_one(struct rf_mcapi_node *node, const struct rf_h
         if (!sure)
             rf_record(node, here, RF_DONE, 0, 1, 0);
         if (completion.named)
-            rf_record_sequence(node, here, completion.channel, &completion.name);
+            rf_record_sequence(node, here, completion.channel, &completion.name, completion.back);
     } else if (status == MCAPI_PENDING || status == MCAPI_TIMEOUT) {
         rf_record(node, here, RF_NONE, 0, 1, 0);
     } else {
@@ -370,7 +373,8 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
             record_match(node, &completion);
             rf_record(node, &here, RF_INDEX, 0, (int32_t)index, (int32_t)count);
             if (completion.named)
-                rf_record_sequence(node, &here, completion.channel, &completion.name);
+                rf_record_sequence(node, &here, completion.channel, &completion.name,
+                                   completion.back);
         } else if (*status == MCAPI_TIMEOUT) {
             rf_record(node, &here, RF_NONE, 0, (int32_t)count, 0);
         } else {

@@ -31,6 +31,8 @@ enum rf_column {
     RF_COL_HOW,       /* enum rf_end */
     RF_COL_CODE,      /* exit or abort code */
     RF_COL_VALUE,     /* what the outside returned */
+    RF_COL_STAMP,     /* place in the order of all deliveries, as a difference */
+    RF_COL_BACK,      /* how many open events ago; 0: the event before */
     RF_COL_CANCELLED, /* 1, or 0 if the request completed all the same; RF_UNKNOWN at first */
 };
 
@@ -92,7 +94,7 @@ struct rf_event {
 /* Does an event of this kind tell what the outside decided? The others are bookkeeping, and are
    neither counted nor numbered. */
 static inline bool rf_is_decision(enum rf_kind kind) {
-    return kind != RF_CHECK && kind != RF_LATE && kind != RF_END;
+    return kind != RF_CHECK && kind != RF_LATE && kind != RF_END && kind != RF_STAMP;
 }
 
 /* Where in the program a call was made, and of what. Stable under address randomisation. */

@@ -25,6 +25,7 @@ KINDS = [
     ("end", "how", "code", ""),
     ("cancel", "cancelled", None, "open"),
     ("value", "value", "call", "repeats"),
+    ("stamp", "stamp", "back", ""),
 ]
 NONE, LATE, CHECK, END = 4, 9, 10, 11
 UNKNOWN, UNDEFINED = -(2**31), -(2**31) + 1

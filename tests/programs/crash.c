@@ -8,7 +8,7 @@
 
 static int dig(volatile char *above) {
     volatile char here[4096] = {*above};
-    return dig(here) + here[17];
+    return *above ? dig(here) + here[17] : 0; /* it is never 0 */
 }
 
 static void end_badly(const char *how) {
