@@ -4,6 +4,7 @@
 
 #include "bell.h"
 #include "channel_word.h"
+#include "job.h"
 #include "pool.h"
 #include "process.h"
 #include "segment.h"
@@ -29,9 +30,13 @@ static void drain(struct mc_segment *segment, uint32_t place, uint32_t which) {
         struct mc_buffer *buffer = mc_phase_of(slot->state) == MC_FULL
                                        ? mc_pool_buffer(segment, slot->header.buffer)
                                        : NULL;
+        /* In this order: whoever dies in between leaves a buffer that is its own, never a slot that
+           points to one which is free. */
+        if (buffer)
+            mc_pool_adopt(buffer, mc_the_job.process);
+        mc_queue_release(queue, slot, shift);
         if (buffer)
             mc_pool_free(segment, buffer);
-        mc_queue_release(queue, slot, shift);
     }
 }
 

@@ -22,13 +22,28 @@ static bool rf_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain,
     return rf_reals.endpoint_name && rf_reals.endpoint_name(endpoint, domain, number, port);
 }
 
-int32_t rf_endpoint_sign(mcapi_endpoint_t endpoint) {
+static int32_t sign_of(mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t port) {
+    return (int32_t)(((domain * 31 + number) * 65599 + port) & INT32_MAX);
+}
+
+static void remember(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint, int32_t sign) {
+    uint64_t key = (uint64_t)endpoint + 1;
+    if (rf_handle_find(&node->signs, key) == RF_NOWHERE &&
+        !rf_handle_add(&node->signs, key, (uint32_t)sign))
+        abort();
+}
+
+int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
     mcapi_domain_t domain;
     mcapi_node_t number;
     mcapi_port_t port;
+    uint32_t known = rf_handle_find(&node->signs, (uint64_t)endpoint + 1);
+    if (known != RF_NOWHERE)
+        return (int32_t)known;
     if (!rf_endpoint_name(endpoint, &domain, &number, &port))
         return 0;
-    return (int32_t)((domain * 31 + number) * 65599 + port);
+    remember(node, endpoint, sign_of(domain, number, port));
+    return sign_of(domain, number, port);
 }
 
 static int32_t port_of(mcapi_endpoint_t endpoint) {
@@ -107,13 +122,15 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_get,
     RF_CALL(endpoint = real->endpoint_get(domain, number, port, timeout, status));
     if (rf_answering(node) && *status == MCAPI_SUCCESS)
         endpoint = rf_fake_endpoint(node, domain, number, port);
+    if (*status == MCAPI_SUCCESS)
+        remember(node, endpoint, sign_of(domain, number, port));
     rf_leave(node);
     return endpoint;
 }
 
 RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
     RF_ENTER_VOID(endpoint_delete, (endpoint, status));
-    rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);
+    rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);
     struct rf_node_endpoint *own = rf_endpoint_of(node, endpoint);
     if (rf_recording(node)) {
         real->endpoint_delete(endpoint, status);
@@ -137,7 +154,7 @@ RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *st
 
 RF_WRAPPER(void, endpoint_release, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
     RF_ENTER_VOID(endpoint_release, (endpoint, status));
-    rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);
+    rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);
     RF_CALL(real->endpoint_release(endpoint, status));
     rf_leave(node);
 }
