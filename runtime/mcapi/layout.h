@@ -118,7 +118,7 @@ struct mc_endpoint {
     struct mc_attributes attributes;
     uint32_t get_count;
     uint64_t get_source; /* domain and node of the last one */
-    uint32_t populated; /* its queues have memory */
+    uint32_t populated;  /* its queues have memory */
     alignas(MC_LINE) struct mc_bell arrival;
     alignas(MC_LINE) struct mc_bell space;
     alignas(MC_LINE) char end[];

@@ -363,6 +363,6 @@ void mc_segment_leave(struct mc_segment *segment, uint32_t process) {
         close_unlocked(file);
     }
     /* Another thread may be in a call still: let it find nothing rather than no memory. */
-    mmap(named, named_room, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)mmap(named, named_room, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
