@@ -13,9 +13,12 @@
 #define BETWEEN_HINTED_CHECKS UINT64_C(1000000)
 
 void mc_tell_everybody(struct mc_segment *segment) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the change first, then the look */
-    for (uint32_t i = 0; i < segment->limits.nodes; i++)
-        mc_bell_ring(&mc_node_at(segment, i)->bell);
+    for (uint32_t i = 0; i < segment->limits.nodes; i++) {
+        struct mc_bell *bell = &mc_node_at(segment, i)->bell;
+        /* No cheaper look first: it could come before the change. */
+        if (__atomic_exchange_n(&bell->listening, 0, __ATOMIC_SEQ_CST))
+            mc_bell_wake(bell);
+    }
 }
 
 /* Frees what lies in a queue. A slot that a live sender fills in just now stays; what it publishes

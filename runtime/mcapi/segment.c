@@ -24,6 +24,15 @@
 /* Set aside for a job without a name; only what is used takes memory. */
 #define LEAST_RESERVED (UINT64_C(256) << 20)
 
+/* The thread sanitizer does not know the better one. */
+#ifdef __SANITIZE_THREAD__
+#    define LOCK_CLOCK CLOCK_REALTIME
+#    define LOCK_UNTIL(lock, until) pthread_mutex_timedlock(lock, until)
+#else
+#    define LOCK_CLOCK CLOCK_MONOTONIC
+#    define LOCK_UNTIL(lock, until) pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, until)
+#endif
+
 static struct mc_segment *unnamed; /* of this process and those it forks */
 static struct mc_segment *named;   /* the last one; its place is used again */
 static uint64_t named_room;
@@ -71,10 +80,12 @@ static void prepare(struct mc_segment *segment) {
 /* One try to get the lock. A waiter that is killed just after it was woken takes the wake-up with
    it, and the C library lets the others sleep: so nobody sleeps for long. */
 static bool lock_within(struct mc_segment *segment, uint64_t nanoseconds) {
-    uint64_t until = mc_now() + nanoseconds;
-    struct timespec time = {.tv_sec = (time_t)(until / 1000000000),
-                            .tv_nsec = (long)(until % 1000000000)};
-    int result = pthread_mutex_clocklock(&segment->lock, CLOCK_MONOTONIC, &time);
+    struct timespec until;
+    clock_gettime(LOCK_CLOCK, &until);
+    until.tv_nsec += (long)nanoseconds;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    int result = LOCK_UNTIL(&segment->lock, &until);
     if (result == EOWNERDEAD) {
         mc_recover(segment);
         pthread_mutex_consistent(&segment->lock);
@@ -352,6 +363,6 @@ void mc_segment_leave(struct mc_segment *segment, uint32_t process) {
         close_unlocked(file);
     }
     /* Another thread may be in a call still: let it find nothing rather than no memory. */
-    mmap(named, named_room, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)mmap(named, named_room, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
