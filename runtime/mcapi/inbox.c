@@ -295,10 +295,30 @@ uint32_t mc_channel_ended(const struct mc_local_endpoint *endpoint) {
     return flags & MC_CHANNEL_PEER_LOST ? MCAPI_ERR_TRANSMISSION : MCAPI_ERR_CHAN_NOTOPEN;
 }
 
+/* Nobody answers faster than this many pauses; and a sender that is busy gets ahead meanwhile,
+   instead of fighting for the slot that is looked at. */
+#define FIRST_PAUSES 4u
+/* From here on it is a matter of waiting: have both lines of the slot at hand. */
+#define EXPECTANT 2u
+
+static void prefetch(const struct mc_local_endpoint *endpoint, enum mc_kind kind) {
+    struct mc_segment *segment = mc_the_job.segment;
+    uint32_t place = place_of(endpoint), priorities = segment->limits.priorities;
+    for (uint32_t i = kind == MC_MESSAGE ? 0 : priorities; i < priorities; i++)
+        __builtin_prefetch((const char *)mc_queue_next(mc_queue_at(segment, place, i),
+                                                       mc_slots_at(segment, place, i),
+                                                       segment->queue_shift) +
+                           MC_LINE);
+}
+
 /* Looks on for a while. Returns true once the receive is done. */
 static bool look(struct mc_local_endpoint *endpoint, const struct mc_post *post) {
     uint32_t looks = mc_spins(mc_the_job.segment, endpoint->spins);
+    for (uint32_t i = 0; i < FIRST_PAUSES; i++)
+        mc_relax();
     for (uint32_t i = 0; i < looks && !done(post); i++) {
+        if (i > EXPECTANT)
+            prefetch(endpoint, post->kind);
         if (something(endpoint, post->kind))
             mc_progress(endpoint);
         else
