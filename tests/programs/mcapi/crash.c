@@ -23,6 +23,9 @@ static void end_badly(void) {
 static void node_main(int node) {
     mcapi_endpoint_t local = begin(node);
     if (node == 1) {
+        /* All of them are in the recording. */
+        for (int other = 0; other < NODES; other++)
+            endpoint_of(other, PORT);
         for (int i = 0; i < after; i++)
             observe_one(local);
         observe_close();
