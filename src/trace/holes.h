@@ -1,5 +1,5 @@
-/* Files behind a mapping have all their space from the beginning; when their process is gone, what it
-   did not use is given back. */
+/* Files behind a mapping have all their space from the beginning; when their process is gone, what
+   it did not use is given back. */
 #ifndef RF_TRACE_HOLES_H
 #define RF_TRACE_HOLES_H
 

@@ -10,7 +10,7 @@ struct rf_log_file {
     char path[4096];
     bool exists;
     uint64_t bytes, on_disk; /* a log that is done has holes */
-    struct rf_log *log; /* a private copy; NULL when there is none to be trusted */
+    struct rf_log *log;      /* a private copy; NULL when there is none to be trusted */
     uint64_t begun, written;
 };
 
