@@ -160,22 +160,21 @@ RF_WRAPPER(void, endpoint_release, (mcapi_endpoint_t endpoint, mcapi_status_t *s
 }
 
 /* What others do to the endpoint shows in these. */
-static bool varies(mcapi_uint_t attribute, size_t size) {
-    return size == sizeof(int32_t) && (attribute == MCAPI_ENDP_ATTR_GET_COUNT ||
-                                       attribute == MCAPI_ENDP_ATTR_NUM_RECV_BUFFERS ||
-                                       attribute == MCAPI_ENDP_ATTR_NUM_SEND_BUFFERS ||
-                                       attribute == MCAPI_ENDP_ATTR_ENDP_STATUS);
+static bool varies(mcapi_uint_t which, size_t size) {
+    return size == sizeof(int32_t) &&
+           (which == MCAPI_ENDP_ATTR_GET_COUNT || which == MCAPI_ENDP_ATTR_NUM_RECV_BUFFERS ||
+            which == MCAPI_ENDP_ATTR_NUM_SEND_BUFFERS || which == MCAPI_ENDP_ATTR_ENDP_STATUS);
 }
 
 RF_WRAPPER(void, endpoint_get_attribute,
-           (mcapi_endpoint_t endpoint, mcapi_uint_t attribute, void *value, size_t size,
+           (mcapi_endpoint_t endpoint, mcapi_uint_t which, void *value, size_t size,
             mcapi_status_t *status)) {
-    RF_ENTER_VOID(endpoint_get_attribute, (endpoint, attribute, value, size, status));
-    rf_sign(&node->session, &here, (int32_t)attribute, 0, (int64_t)size);
-    RF_CALL(real->endpoint_get_attribute(endpoint, attribute, value, size, status));
+    RF_ENTER_VOID(endpoint_get_attribute, (endpoint, which, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)which, 0, (int64_t)size);
+    RF_CALL(real->endpoint_get_attribute(endpoint, which, value, size, status));
     if (*status == MCAPI_SUCCESS)
         rf_through(node, &here, value, size);
-    if (*status == MCAPI_SUCCESS && varies(attribute, size)) {
+    if (*status == MCAPI_SUCCESS && varies(which, size)) {
         int32_t word;
         memcpy(&word, value, sizeof word);
         word = rf_value(node, &here, word);
@@ -185,20 +184,20 @@ RF_WRAPPER(void, endpoint_get_attribute,
 }
 
 RF_WRAPPER(void, endpoint_set_attribute,
-           (mcapi_endpoint_t endpoint, mcapi_uint_t attribute, const void *value, size_t size,
+           (mcapi_endpoint_t endpoint, mcapi_uint_t which, const void *value, size_t size,
             mcapi_status_t *status)) {
-    RF_ENTER_VOID(endpoint_set_attribute, (endpoint, attribute, value, size, status));
-    rf_sign(&node->session, &here, (int32_t)attribute, 0, (int64_t)size);
-    RF_CALL(real->endpoint_set_attribute(endpoint, attribute, value, size, status));
+    RF_ENTER_VOID(endpoint_set_attribute, (endpoint, which, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)which, 0, (int64_t)size);
+    RF_CALL(real->endpoint_set_attribute(endpoint, which, value, size, status));
     rf_leave(node);
 }
 
 RF_WRAPPER(void, node_get_attribute,
-           (mcapi_domain_t domain, mcapi_node_t number, mcapi_uint_t attribute, void *value,
+           (mcapi_domain_t domain, mcapi_node_t number, mcapi_uint_t which, void *value,
             size_t size, mcapi_status_t *status)) {
-    RF_ENTER_VOID(node_get_attribute, (domain, number, attribute, value, size, status));
-    rf_sign(&node->session, &here, (int32_t)number, (int32_t)attribute, domain);
-    RF_CALL(real->node_get_attribute(domain, number, attribute, value, size, status));
+    RF_ENTER_VOID(node_get_attribute, (domain, number, which, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)number, (int32_t)which, domain);
+    RF_CALL(real->node_get_attribute(domain, number, which, value, size, status));
     if (*status == MCAPI_SUCCESS)
         rf_through(node, &here, value, size);
     rf_leave(node);

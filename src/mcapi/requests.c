@@ -186,8 +186,8 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
     if (!request)
         rf_diverge(&node->session, here, NULL, NULL,
                    "the program passes a request that it does not have");
-    if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node) &&
-        request->match.first == RF_UNKNOWN)
+    else if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node) &&
+             request->match.first == RF_UNKNOWN)
         rf_diverge(&node->session, here, NULL, NULL,
                    "the receive is complete in the recording, but its message is not known");
     tell_number(node, here, request);
