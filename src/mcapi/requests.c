@@ -180,14 +180,20 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
     return true;
 }
 
-struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
+static struct rf_request *need_request(struct rf_mcapi_node *node, const struct rf_here *here,
                                        mcapi_request_t handle) {
     struct rf_request *request = request_of(node, &handle);
-    if (!request)
-        rf_diverge(&node->session, here, NULL, NULL,
-                   "the program passes a request that it does not have");
-    else if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node) &&
-             request->match.first == RF_UNKNOWN)
+    if (request)
+        return request;
+    rf_diverge(&node->session, here, NULL, NULL,
+               "the program passes a request that it does not have");
+}
+
+struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
+                                       mcapi_request_t handle) {
+    struct rf_request *request = need_request(node, here, handle);
+    if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node) &&
+        request->match.first == RF_UNKNOWN)
         rf_diverge(&node->session, here, NULL, NULL,
                    "the receive is complete in the recording, but its message is not known");
     tell_number(node, here, request);
