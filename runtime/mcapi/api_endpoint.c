@@ -79,7 +79,7 @@ static uint32_t number_name(struct mc_segment *segment, const struct mc_local_no
     if (number == segment->names) {
         do {
             number = segment->next_name;
-            segment->next_name = (segment->next_name + 1) % segment->names;
+            segment->next_name = number + 1 < segment->names ? number + 1 : 0;
         } while (name_in_use(segment, number));
     }
     *mc_name_at(segment, number) = name;

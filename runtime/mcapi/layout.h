@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MC_MAGIC 0x6d636170695f3031u
@@ -88,7 +89,7 @@ struct mc_slot {
         };
     };
 };
-_Static_assert(sizeof(struct mc_slot) == 2 * MC_LINE, "a slot is two lines");
+_Static_assert(sizeof(struct mc_slot) == (size_t)2 * MC_LINE, "a slot is two lines");
 
 struct mc_queue {
     alignas(MC_LINE) uint64_t tail; /* of the senders: a hint, never ahead of the truth */
