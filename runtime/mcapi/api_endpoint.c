@@ -58,11 +58,42 @@ static struct mc_local_endpoint *local_record(const struct mc_segment *segment, 
     return local;
 }
 
+static bool name_in_use(const struct mc_segment *segment, uint32_t number) {
+    for (uint32_t i = 0; i < segment->limits.endpoints; i++) {
+        const struct mc_endpoint *endpoint = mc_endpoint_at(segment, i);
+        if (endpoint->handle && endpoint->name == number)
+            return true;
+    }
+    return false;
+}
+
+/* The number of a name, the same each time. Only a program that has used thousands of different
+   names gives old ones away; then it is the oldest. */
+static uint32_t number_name(struct mc_segment *segment, const struct mc_local_node *node,
+                            uint32_t port) {
+    const struct mc_name name = {node->domain, node->node, port};
+    for (uint32_t i = 0; i < segment->names_used; i++)
+        if (memcmp(mc_name_at(segment, i), &name, sizeof name) == 0)
+            return i;
+    uint32_t number = segment->names_used;
+    if (number == segment->names) {
+        do {
+            number = segment->next_name;
+            segment->next_name = number + 1 < segment->names ? number + 1 : 0;
+        } while (name_in_use(segment, number));
+    }
+    *mc_name_at(segment, number) = name;
+    if (number == segment->names_used)
+        __atomic_store_n(&segment->names_used, number + 1, __ATOMIC_RELEASE);
+    return number;
+}
+
 static void fill_in(struct mc_segment *segment, struct mc_endpoint *endpoint,
                     const struct mc_local_node *node, uint32_t port) {
     endpoint->domain = node->domain;
     endpoint->node = node->node;
     endpoint->port = port;
+    endpoint->name = number_name(segment, node, port);
     endpoint->process = mc_the_job.process;
     endpoint->node_place = node->place;
     endpoint->get_count = 0;

@@ -68,35 +68,37 @@ static bool take_returned(struct mc_local_endpoint *endpoint, uint32_t priority,
 
 /* Returns the buffer to free once the slot has been given back, if there is one. */
 static struct mc_buffer *fill(struct mc_local_endpoint *endpoint, const struct mc_slot *slot,
-                              struct mc_post *post) {
+                              uint64_t state, uint32_t priority, struct mc_post *post) {
     struct mc_segment *segment = mc_the_job.segment;
-    const struct mc_header *header = &slot->header;
-    post->origin.domain = header->domain;
-    post->origin.node = header->node;
-    post->origin.port = header->port;
-    post->origin.priority = header->priority;
-    post->origin.sequence = header->sequence;
+    const struct mc_name *name = mc_name_at(segment, slot->name);
+    post->origin.domain = name->domain;
+    post->origin.node = name->node;
+    post->origin.port = name->port;
+    post->origin.priority = priority;
+    post->origin.sequence = slot->sequence;
     number_match(endpoint, post);
-    struct mc_buffer *buffer = header->buffer ? mc_pool_buffer(segment, header->buffer) : NULL;
-    /* Mine before the slot is given back: at no moment does it belong to nobody. */
-    if (buffer)
-        mc_pool_adopt(buffer, mc_the_job.process);
-    if (header->kind == MC_PACKET && buffer) {
-        __atomic_store_n(&buffer->owner, mc_owner_word(mc_the_job.process) | MC_HELD,
-                         __ATOMIC_RELAXED);
-        *post->packet = buffer->data;
-        post->size = header->size;
+    if (mc_size_of(state) != MC_APART) {
+        if (post->kind == MC_MESSAGE) {
+            fill_message(post, slot->data, mc_size_of(state));
+            return NULL;
+        }
+        memcpy(&post->value, slot->data, sizeof post->value);
+        post->size = mc_size_of(state);
         post->status = MCAPI_SUCCESS;
         return NULL;
     }
-    if (header->kind == MC_SCALAR) {
-        memcpy(&post->value, slot->data, sizeof post->value);
-        post->size = header->width;
-        post->status = MCAPI_SUCCESS;
-    } else {
-        fill_message(post, buffer ? buffer->data : slot->data, header->size);
+    struct mc_buffer *buffer = mc_pool_buffer(segment, slot->buffer);
+    /* Mine before the slot is given back: at no moment does it belong to nobody. */
+    mc_pool_adopt(buffer, mc_the_job.process);
+    if (post->kind == MC_MESSAGE) {
+        fill_message(post, buffer->data, slot->size);
+        return buffer;
     }
-    return buffer;
+    __atomic_store_n(&buffer->owner, mc_owner_word(mc_the_job.process) | MC_HELD, __ATOMIC_RELAXED);
+    *post->packet = buffer->data;
+    post->size = slot->size;
+    post->status = MCAPI_SUCCESS;
+    return NULL;
 }
 
 /* Senders that found the queue full are woken when a good part of it is free: each wake-up costs
@@ -113,18 +115,15 @@ static void release(struct mc_local_endpoint *endpoint, struct mc_queue *queue,
 }
 
 /* What no receive will take: claimed by the dead, or sent to an endpoint that was here before. */
-static bool worthless(const struct mc_local_endpoint *endpoint, const struct mc_slot *slot,
-                      enum mc_kind kind) {
-    return mc_phase_of(__atomic_load_n(&slot->state, __ATOMIC_RELAXED)) == MC_VOID ||
-           slot->header.to != endpoint->handle || slot->header.kind != kind;
+static bool worthless(const struct mc_local_endpoint *endpoint, uint64_t state, enum mc_kind kind) {
+    return mc_phase_of(state) == MC_VOID || mc_kind_of(state) != kind ||
+           mc_generation_of(state) != (endpoint->handle >> MC_INDEX_BITS & 0xfff);
 }
 
 static void drop(struct mc_local_endpoint *endpoint, struct mc_queue *queue, struct mc_slot *slots,
                  struct mc_slot *slot) {
     struct mc_segment *segment = mc_the_job.segment;
-    struct mc_buffer *buffer = mc_phase_of(slot->state) == MC_FULL && slot->header.buffer
-                                   ? mc_pool_buffer(segment, slot->header.buffer)
-                                   : NULL;
+    struct mc_buffer *buffer = mc_buffer_in(segment, slot, slot->state);
     /* See drain in reap.c for the order. */
     if (buffer)
         mc_pool_adopt(buffer, mc_the_job.process);
@@ -139,17 +138,19 @@ static bool take_queued(struct mc_local_endpoint *endpoint, uint32_t which, stru
     struct mc_slot *slots = mc_slots_at(segment, place_of(endpoint), which);
     while (mc_queue_ready(queue, slots, segment->queue_shift)) {
         struct mc_slot *slot = mc_queue_next(queue, slots, segment->queue_shift);
-        if (worthless(endpoint, slot, post->kind)) {
+        uint64_t state = __atomic_load_n(&slot->state, __ATOMIC_RELAXED);
+        if (worthless(endpoint, state, post->kind)) {
             drop(endpoint, queue, slots, slot);
             continue;
         }
-        if (post->kind == MC_SCALAR && slot->header.width != post->width) {
+        if (post->kind == MC_SCALAR && mc_size_of(state) != post->width) {
             /* It stays for a receive of its own width. */
             post->status = MCAPI_ERR_SCL_SIZE;
             post->size = 0;
             return true;
         }
-        struct mc_buffer *buffer = fill(endpoint, slot, post);
+        struct mc_buffer *buffer =
+            fill(endpoint, slot, state, post->kind == MC_MESSAGE ? which : 0, post);
         release(endpoint, queue, slots, slot);
         if (buffer)
             mc_pool_free(segment, buffer);
@@ -298,27 +299,12 @@ uint32_t mc_channel_ended(const struct mc_local_endpoint *endpoint) {
 /* Nobody answers faster than this many pauses; and a sender that is busy gets ahead meanwhile,
    instead of fighting for the slot that is looked at. */
 #define FIRST_PAUSES 4u
-/* From here on it is a matter of waiting: have both lines of the slot at hand. */
-#define EXPECTANT 2u
-
-static void prefetch(const struct mc_local_endpoint *endpoint, enum mc_kind kind) {
-    struct mc_segment *segment = mc_the_job.segment;
-    uint32_t place = place_of(endpoint), priorities = segment->limits.priorities;
-    for (uint32_t i = kind == MC_MESSAGE ? 0 : priorities; i < priorities; i++)
-        __builtin_prefetch((const char *)mc_queue_next(mc_queue_at(segment, place, i),
-                                                       mc_slots_at(segment, place, i),
-                                                       segment->queue_shift) +
-                           MC_LINE);
-}
-
 /* Looks on for a while. Returns true once the receive is done. */
 static bool look(struct mc_local_endpoint *endpoint, const struct mc_post *post) {
     uint32_t looks = mc_spins(mc_the_job.segment, endpoint->spins);
     for (uint32_t i = 0; i < FIRST_PAUSES; i++)
         mc_relax();
     for (uint32_t i = 0; i < looks && !done(post); i++) {
-        if (i > EXPECTANT)
-            prefetch(endpoint, post->kind);
         if (something(endpoint, post->kind))
             mc_progress(endpoint);
         else

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdalign.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MC_MAGIC 0x6d636170695f3031u
@@ -53,28 +54,42 @@ struct mc_node {
     alignas(MC_LINE) char end[];
 };
 
-/* What travels. The name of the sender is written out: it may be gone when this is read. */
-struct mc_header {
-    uint32_t to; /* a handle: the place in the table may have got another endpoint meanwhile */
+enum mc_kind { MC_MESSAGE, MC_PACKET, MC_SCALAR };
+
+/* The name of an endpoint. Names stay when their endpoints go: a message carries the number of its
+   sender's, and may be read when the sender is gone. */
+struct mc_name {
     uint32_t domain;
     uint32_t node;
     uint32_t port;
-    uint32_t size;
-    uint32_t buffer; /* number of the buffer with the data, 0 if they are in the slot */
-    uint64_t sequence;
-    uint8_t kind;
-    uint8_t width;
-    uint16_t priority;
-    uint32_t reserved;
 };
-enum mc_kind { MC_MESSAGE, MC_PACKET, MC_SCALAR };
+#define MC_NAMES_MOST 65535u
+#define MC_NAMES_PER_ENDPOINT 64u
 
-#define MC_INLINE 80u
+/* What travels. State, sequence and name leave the first line room for 50 bytes: what is no longer
+   than that moves from core to core in one piece. What is longer than MC_INLINE, and every packet,
+   lies apart in a buffer. */
+#define MC_INLINE 114u
+#define MC_APART 0xffffu /* in place of the size */
 struct mc_slot {
-    alignas(2 * MC_LINE) uint64_t state;
-    struct mc_header header;
-    unsigned char data[MC_INLINE];
+    union {
+        struct {
+            alignas(2 * MC_LINE) uint64_t state; /* see queue.h */
+            uint32_t sequence;
+            uint16_t name;
+            unsigned char data[MC_INLINE];
+        };
+        struct {
+            uint64_t same_state;
+            uint32_t same_sequence;
+            uint16_t same_name;
+            uint16_t unused;
+            uint32_t buffer; /* its number */
+            uint32_t size;
+        };
+    };
 };
+_Static_assert(sizeof(struct mc_slot) == (size_t)2 * MC_LINE, "a slot is two lines");
 
 struct mc_queue {
     alignas(MC_LINE) uint64_t tail; /* of the senders: a hint, never ahead of the truth */
@@ -119,6 +134,7 @@ struct mc_endpoint {
     uint32_t get_count;
     uint64_t get_source; /* domain and node of the last one */
     uint32_t populated;  /* its queues have memory */
+    uint32_t name;       /* the number of its name */
     alignas(MC_LINE) struct mc_bell arrival;
     alignas(MC_LINE) struct mc_bell space;
     alignas(MC_LINE) char end[];
@@ -151,12 +167,16 @@ struct mc_segment {
     uint32_t laid_out;
     uint64_t nodes_offset;
     uint64_t endpoints_offset;
+    uint64_t names_offset;
     uint64_t queues_offset;
     uint64_t queues_stride; /* per endpoint */
     uint32_t queue_shift;
     uint32_t generation;    /* of the last endpoint that was made */
     uint32_t next_endpoint; /* where to look for a free place first: old places rest longest */
     uint32_t next_port;
+    uint32_t names;      /* how many there can be, */
+    uint32_t names_used; /* are, */
+    uint32_t next_name;  /* and which is given away first when there are no more */
     uint32_t nodes_alive;
     struct mc_class classes[MC_CLASSES];
     pthread_mutex_t lock;                 /* robust; for what is rare */

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "layout.h"
+#include "queue.h"
 
 /* Besides the owner: the program holds it, having received a packet. */
 #define MC_HELD 0x80000000u
@@ -19,6 +19,14 @@ struct mc_buffer *mc_pool_buffer(struct mc_segment *segment, uint32_t number);
 
 /* The buffer whose data begin here, or NULL. */
 struct mc_buffer *mc_pool_find(struct mc_segment *segment, const void *data);
+
+/* The buffer that a published slot points to, or NULL. */
+static inline struct mc_buffer *mc_buffer_in(struct mc_segment *segment, const struct mc_slot *slot,
+                                             uint64_t state) {
+    return mc_phase_of(state) == MC_FULL && mc_size_of(state) == MC_APART
+               ? mc_pool_buffer(segment, __atomic_load_n(&slot->buffer, __ATOMIC_RELAXED))
+               : NULL;
+}
 
 /* NULL if all that are large enough are in use. */
 struct mc_buffer *mc_pool_take(struct mc_segment *segment, uint32_t process, size_t size);

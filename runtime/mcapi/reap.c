@@ -30,9 +30,7 @@ static void drain(struct mc_segment *segment, uint32_t place, uint32_t which) {
     mc_queue_repair(queue, slots, shift);
     while (mc_queue_ready(queue, slots, shift)) {
         struct mc_slot *slot = mc_queue_next(queue, slots, shift);
-        struct mc_buffer *buffer = mc_phase_of(slot->state) == MC_FULL
-                                       ? mc_pool_buffer(segment, slot->header.buffer)
-                                       : NULL;
+        struct mc_buffer *buffer = mc_buffer_in(segment, slot, slot->state);
         /* In this order: whoever dies in between leaves a buffer that is its own, never a slot that
            points to one which is free. */
         if (buffer)
@@ -83,10 +81,10 @@ static void mark_sent(struct mc_segment *segment, uint32_t place, unsigned char 
             uint32_t number;
             do { /* the receiver and the next sender may be at work here */
                 state = __atomic_load_n(&slots[i].state, __ATOMIC_ACQUIRE);
-                number = __atomic_load_n(&slots[i].header.buffer, __ATOMIC_ACQUIRE);
+                number = __atomic_load_n(&slots[i].buffer, __ATOMIC_ACQUIRE);
                 again = __atomic_load_n(&slots[i].state, __ATOMIC_ACQUIRE);
             } while (state != again);
-            if (mc_phase_of(state) == MC_FULL && mc_pool_buffer(segment, number))
+            if (mc_buffer_in(segment, &slots[i], state) && mc_pool_buffer(segment, number))
                 sent[number] = 1;
         }
     }

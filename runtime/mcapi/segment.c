@@ -52,8 +52,13 @@ static void lay_out(struct mc_segment *segment) {
     segment->queue_shift = (uint32_t)__builtin_ctz(limits->queue_length);
     segment->nodes_offset = round_up(sizeof *segment, MC_LINE);
     segment->endpoints_offset = segment->nodes_offset + limits->nodes * sizeof(struct mc_node);
+    segment->names_offset =
+        segment->endpoints_offset + limits->endpoints * sizeof(struct mc_endpoint);
+    segment->names = limits->endpoints * MC_NAMES_PER_ENDPOINT;
+    if (segment->names > MC_NAMES_MOST)
+        segment->names = MC_NAMES_MOST;
     segment->queues_offset =
-        round_up(segment->endpoints_offset + limits->endpoints * sizeof(struct mc_endpoint), PAGE);
+        round_up(segment->names_offset + segment->names * sizeof(struct mc_name), PAGE);
     /* One queue's room more, for the slots begin on their own alignment. */
     segment->queues_stride = round_up((queues + 1) * sizeof(struct mc_queue) +
                                           queues * limits->queue_length * sizeof(struct mc_slot),
@@ -152,6 +157,7 @@ static bool begin_unnamed(struct mc_segment *segment, const mcapi_param_t *param
     segment->stamping = 0;
     segment->stamp = 0;
     segment->nodes_alive = 0;
+    segment->names_used = segment->next_name = 0;
     segment->laid_out = 1;
     return true;
 }

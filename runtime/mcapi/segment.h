@@ -32,6 +32,10 @@ static inline struct mc_endpoint *mc_endpoint_at(const struct mc_segment *segmen
     return (struct mc_endpoint *)((char *)segment + segment->endpoints_offset) + place;
 }
 
+static inline struct mc_name *mc_name_at(const struct mc_segment *segment, uint32_t number) {
+    return (struct mc_name *)((char *)segment + segment->names_offset) + number;
+}
+
 /* An endpoint has one queue for each priority, and one more for a channel. */
 static inline uint32_t mc_channel_queue(const struct mc_segment *segment) {
     return segment->limits.priorities;

@@ -49,21 +49,19 @@ uint32_t mc_try_send(struct mc_local_endpoint *from, uint32_t to, const struct m
             mc_pool_free(segment, buffer);
         return MCAPI_ERR_MEM_LIMIT;
     }
-    const struct mc_endpoint *source = from->shared;
-    struct mc_header *header = &slot->header;
-    header->to = to;
-    header->domain = source->domain;
-    header->node = source->node;
-    header->port = source->port;
-    header->size = (uint32_t)parcel->size;
-    __atomic_store_n(&header->buffer, buffer ? buffer->number : 0, __ATOMIC_RELAXED);
-    header->sequence = number(from, to);
-    header->kind = (uint8_t)parcel->kind;
-    header->width = (uint8_t)parcel->width;
-    header->priority = (uint16_t)parcel->priority;
-    if (!apart && parcel->size)
+    slot->name = (uint16_t)from->shared->name;
+    slot->sequence = (uint32_t)number(from, to);
+    if (apart) {
+        __atomic_store_n(&slot->buffer, buffer->number, __ATOMIC_RELAXED);
+        slot->size = (uint32_t)parcel->size;
+    } else if (parcel->size) {
         memcpy(slot->data, parcel->data, parcel->size);
-    mc_queue_publish(slot, MC_FULL);
+    }
+    mc_queue_publish(slot, to >> MC_INDEX_BITS,
+                     apart                       ? MC_APART
+                     : parcel->kind == MC_SCALAR ? parcel->width
+                                                 : (uint32_t)parcel->size,
+                     parcel->kind);
     mc_ring_arrival(segment, endpoint);
     return MCAPI_SUCCESS;
 }

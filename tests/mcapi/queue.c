@@ -26,7 +26,7 @@ static struct mc_slot *put(uint32_t value) {
     struct mc_slot *slot = mc_queue_claim(&queue, slots, SHIFT, 1);
     if (slot) {
         memcpy(slot->data, &value, sizeof value);
-        mc_queue_publish(slot, MC_FULL);
+        mc_queue_publish(slot, 0, sizeof value, MC_MESSAGE);
     }
     return slot;
 }
@@ -69,6 +69,17 @@ static void forgives_an_old_hint(void **unused) {
     }
 }
 
+/* Laps are counted modulo 2^32. */
+static void goes_on_after_the_last_lap(void **unused) {
+    (void)unused;
+    uint64_t start = ((UINT64_C(1) << 32) - 2) << SHIFT;
+    queue.head = queue.tail = start;
+    for (int i = 0; i < LENGTH; i++)
+        slots[i].state = mc_state(start >> SHIFT, 0, 0, 0, MC_FREE);
+    is_first_in_first_out_over_many_laps(NULL);
+    assert_true(queue.head >> SHIFT > UINT32_MAX);
+}
+
 static void a_claimed_slot_hides_what_is_behind(void **unused) {
     (void)unused;
     put(1);
@@ -77,7 +88,7 @@ static void a_claimed_slot_hides_what_is_behind(void **unused) {
     assert_int_equal(mc_queue_count(&queue, slots, SHIFT), 1);
     assert_int_equal(get(), 1);
     assert_false(mc_queue_ready(&queue, slots, SHIFT));
-    mc_queue_publish(slow, MC_FULL);
+    mc_queue_publish(slow, 0, 0, MC_MESSAGE);
     assert_int_equal(mc_queue_count(&queue, slots, SHIFT), 2);
 }
 
@@ -88,7 +99,7 @@ static void the_dead_hold_nobody_up(void **unused) {
     put(3);
     mc_queue_bury(slots, SHIFT, 7);
     assert_int_equal(mc_phase_of(alive->state), MC_CLAIMED);
-    mc_queue_publish(alive, MC_FULL);
+    mc_queue_publish(alive, 0, 0, MC_MESSAGE);
     assert_int_equal(mc_phase_of(mc_queue_next(&queue, slots, SHIFT)->state), MC_VOID);
     assert_int_equal(mc_queue_count(&queue, slots, SHIFT), 2);
     get(); /* void */
@@ -149,6 +160,7 @@ static void keeps_the_order_of_each_sender(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(is_first_in_first_out_over_many_laps, empty),
+        cmocka_unit_test_setup(goes_on_after_the_last_lap, empty),
         cmocka_unit_test_setup(forgives_an_old_hint, empty),
         cmocka_unit_test_setup(a_claimed_slot_hides_what_is_behind, empty),
         cmocka_unit_test_setup(the_dead_hold_nobody_up, empty),
