@@ -18,6 +18,9 @@
 #include "processes.h"
 #include "text.h"
 
+/* Who was ended by another one may be again; a moment is left for that. */
+static const double LEFT_SECONDS = 0.5;
+
 /* A rank that attached. */
 struct watched {
     int rank;
@@ -101,6 +104,19 @@ static bool all_wait(const struct watch *watch) {
     return waiting;
 }
 
+/* Has everybody come to an end, some of them at the end of a recording that was cut off? */
+static bool all_left(const struct watch *watch) {
+    bool left = false;
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct rf_progress *rank = watch->list[i].shared;
+        left = left || rank->state == RF_STATE_LEFT;
+        if (rank->state != RF_STATE_LEFT && rank->state != RF_STATE_FINISHED &&
+            !(strcmp(rank->host, watch->host) == 0 && rf_process_gone(rank->pid)))
+            return false;
+    }
+    return left;
+}
+
 /* Changes whenever any rank gets on. */
 static uint64_t movement(const struct watch *watch) {
     uint64_t sum = watch->count;
@@ -178,7 +194,14 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             break;
         }
         uint64_t moving = movement(&watch);
-        if (moving != moved || !all_wait(&watch)) {
+        if (moving == moved && all_left(&watch) && now() - moved_at >= LEFT_SECONDS) {
+            keep(supervision, &watch);
+            rf_kill_descendants();
+            while (waitpid(child, &supervision->status, 0) < 0 && errno == EINTR)
+                ;
+            break;
+        }
+        if (moving != moved || !(all_wait(&watch) || all_left(&watch))) {
             moved = moving;
             moved_at = now();
         } else if (supervision->stall_timeout > 0 &&

@@ -57,6 +57,7 @@ struct rf_posted {
     struct rf_post post;
     const void *buffer;
     void *const *packet;
+    const mcapi_endpoint_t *found; /* no receive, but an endpoint that was asked for */
     bool matched;
     uint32_t next; /* among the unused */
 };
@@ -73,6 +74,7 @@ struct rf_request {
     void *buffer;
     size_t room;
     void **packet;                /* another kind of receive */
+    mcapi_endpoint_t *found;      /* an endpoint that was asked for */
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
     bool numbered;                /* the number in it is that of the recording */
     uint32_t turn;
@@ -314,6 +316,11 @@ void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcap
 void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet);
 /* Replay: a request for the program. */
 mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what);
+/* The same for a request that brings an endpoint. */
+void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
+                      const mcapi_endpoint_t *found);
+void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t request,
+                       mcapi_endpoint_t *found);
 /* Replay: it is the receive of a packet. */
 void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t request, void **packet);
 /* Replay: the recording says that it is complete here; waits until it is. */

@@ -1,7 +1,6 @@
 #include "mcapi/data.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +9,6 @@
 #include "mcapi/adapter.h"
 #include "trace/contents.h"
 #include "trace/varint.h"
-
-struct rf_fake_endpoint {
-    mcapi_domain_t domain;
-    mcapi_node_t node;
-    mcapi_port_t port;
-};
 
 bool rf_answering(const struct rf_mcapi_node *node) {
     return node->data.reader != NULL;
@@ -38,7 +31,6 @@ void rf_data_close(struct rf_mcapi_node *node) {
         fprintf(stderr, "refrain: node %d: %s\n", node->number, error.text);
     if (node->data.reader)
         rf_contents_reader_close(node->data.reader);
-    free(node->data.endpoints);
     node->data = (struct rf_data){0};
 }
 
@@ -116,50 +108,14 @@ void *rf_answer_packet(struct rf_mcapi_node *node, const struct rf_here *here, s
     return packet;
 }
 
-/* A node whose recording ends waits for the others of its process, as they were all ended at once.
- */
+/* In the recording somebody else ended this node, or all of them: who did may do it again. When
+   none is left that gets on, the command line ends them. */
 _Noreturn void rf_end_here(struct rf_mcapi_node *node, const struct rf_here *here) {
     const struct rf_error *error = rf_contents_reader_error(node->data.reader);
     if (error->text[0])
         rf_diverge(&node->session, here, NULL, NULL, "%s", error->text);
+    node->session.replayer.progress->free = 1;
     node->session.replayer.progress->state = RF_STATE_LEFT;
-    node->session.mode = RF_OFF;
-    bool last = true;
-    for (const struct rf_mcapi_node *other = rf_nodes; other; other = other->next)
-        last = last && other->session.mode == RF_OFF;
-    if (last) {
-        fprintf(stderr,
-                "refrain: node %d was ended in this call, %s, in the recording: it ends here\n",
-                node->number, here->name);
-        raise(SIGTERM);
-        _exit(128 + SIGTERM);
-    }
     for (;;)
         pause();
-}
-
-mcapi_endpoint_t rf_fake_endpoint(struct rf_mcapi_node *node, mcapi_domain_t domain,
-                                  mcapi_node_t number, mcapi_port_t port) {
-    struct rf_data *data = &node->data;
-    for (uint32_t i = 0; i < data->count; i++)
-        if (data->endpoints[i].domain == domain && data->endpoints[i].node == number &&
-            data->endpoints[i].port == port)
-            return i + 1;
-    if (data->count == data->room) {
-        data->room = data->room ? data->room * 2 : 16;
-        data->endpoints = rf_room(data->endpoints, data->room * sizeof *data->endpoints);
-    }
-    data->endpoints[data->count++] = (struct rf_fake_endpoint){domain, number, port};
-    return data->count;
-}
-
-bool rf_fake_name(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint,
-                  mcapi_domain_t *domain, mcapi_node_t *number, mcapi_port_t *port) {
-    if (endpoint - 1 >= node->data.count)
-        return false;
-    const struct rf_fake_endpoint *fake = &node->data.endpoints[endpoint - 1];
-    *domain = fake->domain;
-    *number = fake->node;
-    *port = fake->port;
-    return true;
 }

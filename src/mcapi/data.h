@@ -15,8 +15,6 @@ struct rf_mcapi_node;
 struct rf_data {
     struct rf_contents_writer *writer;
     struct rf_contents_reader *reader;
-    struct rf_fake_endpoint *endpoints; /* replay: handles are places in here */
-    uint32_t count, room;
     uint64_t handles; /* of channels, so far */
 };
 
@@ -40,13 +38,7 @@ void rf_through(struct rf_mcapi_node *node, const struct rf_here *here, void *da
 /* Replay: a packet, in memory of its own. */
 void *rf_answer_packet(struct rf_mcapi_node *node, const struct rf_here *here, size_t *size);
 
-/* Replay: the end of a recording that was cut off. The process ends with its last node. */
+/* Replay: the end of a recording that was cut off. */
 _Noreturn void rf_end_here(struct rf_mcapi_node *node, const struct rf_here *here);
-
-/* Replay: a handle for the endpoint of that name, and the name for the handle. */
-mcapi_endpoint_t rf_fake_endpoint(struct rf_mcapi_node *node, mcapi_domain_t domain,
-                                  mcapi_node_t number, mcapi_port_t port);
-bool rf_fake_name(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint,
-                  mcapi_domain_t *domain, mcapi_node_t *number, mcapi_port_t *port);
 
 #endif

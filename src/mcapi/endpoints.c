@@ -15,13 +15,6 @@ struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoi
     return place == RF_NOWHERE ? NULL : &node->endpoints[place];
 }
 
-static bool rf_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain,
-                             mcapi_node_t *number, mcapi_port_t *port) {
-    if (rf_answering(rf_this_node))
-        return rf_fake_name(rf_this_node, endpoint, domain, number, port);
-    return rf_reals.endpoint_name && rf_reals.endpoint_name(endpoint, domain, number, port);
-}
-
 static int32_t sign_of(mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t port) {
     return (int32_t)(((domain * 31 + number) * 65599 + port) & INT32_MAX);
 }
@@ -37,10 +30,13 @@ int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) 
     mcapi_domain_t domain;
     mcapi_node_t number;
     mcapi_port_t port;
+    /* Where data is kept, handles are the same again, also those that come in messages. */
+    if (node->data.writer || rf_answering(node))
+        return (int32_t)endpoint;
     uint32_t known = rf_handle_find(&node->signs, (uint64_t)endpoint + 1);
     if (known != RF_NOWHERE)
         return (int32_t)known;
-    if (!rf_endpoint_name(endpoint, &domain, &number, &port))
+    if (!rf_reals.endpoint_name || !rf_reals.endpoint_name(endpoint, &domain, &number, &port))
         return 0;
     remember(node, endpoint, sign_of(domain, number, port));
     return sign_of(domain, number, port);
@@ -91,11 +87,12 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t
                 known ? chosen : (known = true, chosen = port_to_make(node, &here, port)), status));
     if (rf_recording(node) && *status == MCAPI_SUCCESS && real->endpoint_name)
         rf_value(node, &here, port_of(endpoint));
-    if (*status == MCAPI_SUCCESS && rf_answering(node))
-        endpoint =
-            rf_fake_endpoint(node, node->domain, node->node, port_to_make(node, &here, port));
-    if (*status == MCAPI_SUCCESS)
+    else if (rf_answering(node) && *status == MCAPI_SUCCESS)
+        port_to_make(node, &here, port);
+    if (*status == MCAPI_SUCCESS) {
+        rf_through(node, &here, &endpoint, sizeof endpoint);
         add_endpoint(node, endpoint);
+    }
     rf_leave(node);
     return endpoint;
 }
@@ -106,8 +103,12 @@ RF_WRAPPER(void, endpoint_get_i,
     RF_ENTER_VOID(endpoint_get_i, (domain, number, port, endpoint, request, status));
     rf_sign(&node->session, &here, (int32_t)number, (int32_t)port, domain);
     RF_CALL_REQUEST(real->endpoint_get_i(domain, number, port, endpoint, made, status));
-    if (rf_answering(node) && !rf_is_failure(*status))
-        *endpoint = rf_fake_endpoint(node, domain, number, port);
+    if (*status == MCAPI_SUCCESS) /* else it comes with the request */
+        rf_through(node, &here, endpoint, sizeof *endpoint);
+    if (!rf_is_failure(*status) && rf_recording(node))
+        rf_record_filled(node, *request, endpoint);
+    else if (!rf_is_failure(*status))
+        rf_request_filled(node, *request, endpoint);
     rf_leave(node);
 }
 
@@ -120,8 +121,8 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_get,
     if (!rf_recording(node) && !rf_free(node))
         timeout = MCAPI_TIMEOUT_INFINITE; /* that it was found in time is known */
     RF_CALL(endpoint = real->endpoint_get(domain, number, port, timeout, status));
-    if (rf_answering(node) && *status == MCAPI_SUCCESS)
-        endpoint = rf_fake_endpoint(node, domain, number, port);
+    if (*status == MCAPI_SUCCESS)
+        rf_through(node, &here, &endpoint, sizeof endpoint);
     if (*status == MCAPI_SUCCESS)
         remember(node, endpoint, sign_of(domain, number, port));
     rf_leave(node);
@@ -202,3 +203,32 @@ RF_WRAPPER(void, node_get_attribute,
         rf_through(node, &here, value, size);
     rf_leave(node);
 }
+
+#ifndef RF_LINKED
+/* Refrain's own runtime tells the name of an endpoint if it is asked. Where there is none, what it
+   told is data. */
+RF_EXPORT int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain,
+                                   mcapi_node_t *number, mcapi_port_t *port) {
+    RF_HERE(endpoint_get_attribute); /* the nearest that a trace has a name for */
+    struct {
+        int32_t known;
+        mcapi_domain_t domain;
+        mcapi_node_t number;
+        mcapi_port_t port;
+    } told = {0};
+    const struct rf_real *real = rf_real();
+    struct rf_mcapi_node *node = rf_enter();
+    if (!node || !rf_answering(node))
+        told.known = real->endpoint_name(endpoint, &told.domain, &told.number, &told.port);
+    if (node) {
+        rf_through(node, &here, &told, sizeof told);
+        rf_leave(node);
+    }
+    if (told.known && domain && number && port) {
+        *domain = told.domain;
+        *number = told.number;
+        *port = told.port;
+    }
+    return told.known && domain && number && port;
+}
+#endif

@@ -23,6 +23,7 @@ static struct rf_posted *posted_new(struct rf_mcapi_node *node, mcapi_request_t 
     node->posted_free = posted->next;
     posted->matched = false;
     posted->packet = NULL;
+    posted->found = NULL;
     /* A library may give out a handle again that we believe to be in use. */
     rf_handle_remove(&node->posted_map, request + 1);
     if (!rf_handle_add(&node->posted_map, request + 1, place))
@@ -40,6 +41,12 @@ void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcap
     posted->buffer = buffer;
     rf_recorder_post(&session->recorder, rf_here_pack(session, here, RF_POST, channel),
                      &posted->post);
+}
+
+void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
+                      const mcapi_endpoint_t *found) {
+    if (node->data.writer)
+        posted_new(node, request)->found = found;
 }
 
 void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet) {
@@ -66,7 +73,10 @@ static void record_match(struct rf_mcapi_node *node, struct completion *completi
         return;
     }
     struct rf_posted *posted = &node->posted[place];
-    if (!posted->matched && posted->packet) {
+    if (posted->found) {
+        rf_keep_size(node, completion->size);
+        rf_keep(node, posted->found, sizeof *posted->found, false);
+    } else if (!posted->matched && posted->packet) {
         rf_keep(node, *posted->packet, completion->size, false);
     } else if (!posted->matched) {
         completion->named = true;
@@ -113,6 +123,11 @@ static struct rf_request *request_of(struct rf_mcapi_node *node, const mcapi_req
                                                                                     : NULL;
 }
 
+void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t handle,
+                       mcapi_endpoint_t *found) {
+    request_of(node, &handle)->found = found;
+}
+
 void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t handle, void **packet) {
     request_of(node, &handle)->packet = packet;
 }
@@ -134,6 +149,8 @@ static void answer(struct rf_mcapi_node *node, const struct rf_here *here,
         request->size = rf_answer(node, here, request->buffer, request->room, &cut);
     else
         request->size = rf_answer_size(node, here);
+    if (request->found)
+        rf_answer(node, here, request->found, sizeof *request->found, &cut);
     if (cut)
         request->status = MCAPI_ERR_MSG_TRUNCATED;
     /* Others tell their size each time. */

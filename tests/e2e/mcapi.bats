@@ -257,3 +257,42 @@ assert sys.argv[1] in nodes[1]["ending"], nodes[1]' "$ending" <<< "$output"
 @test "a failed assertion: processes" { check_crash assert 134 SIGABRT --processes; }
 @test "exit(): threads" { check_crash exit 3 "exited with status 3"; }
 @test "exit(): processes" { check_crash exit 3 "exited with status 3" --processes; }
+
+# A node alone on its data: the others do not run, and it sees what it saw.
+check_alone() {
+    mcapi recv "$@"
+    logged recorded "$REFRAIN" record -q -s data -o trace "${launch[@]}"
+    expect_status 0
+    for node in 0 1; do
+        rm -rf replayed
+        logged replayed "$REFRAIN" replay --rank $node trace
+        expect_status 0
+        expect_in "$stderr" "rank $node alone"
+        cmp recorded/node-$node.log replayed/node-$node.log
+        if [ "$1" = --processes ]; then
+            [ "$(ls replayed)" = node-$node.log ]
+        fi
+    done
+    expect_nothing_left
+}
+
+@test "one node alone: threads" { check_alone; }
+@test "one node alone: processes" { check_alone --processes; }
+
+@test "one node alone needs its data" {
+    mcapi recv
+    run_apart "$REFRAIN" record -q -o trace "${launch[@]}"
+    run_apart "$REFRAIN" replay --rank 0 trace
+    expect_status 122
+    expect_in "$stderr" "was not kept"
+    run_apart "$REFRAIN" debug --rank 0 --batch bt trace
+    expect_status 120
+    run_apart "$REFRAIN" extract --rank 0 trace
+    expect_status 120
+}
+
+@test "scheme sender is for MCAPI" {
+    run_apart "$REFRAIN" record -m openmpi -s sender true
+    expect_status 120
+    expect_in "$stderr" "is for programs that use MCAPI"
+}
