@@ -1,5 +1,5 @@
-/* The functions of the MCAPI library behind the wrappers. The adapter has two forms, from one set of
-   sources: preloaded, its wrappers have the names of MCAPI's functions, and those are looked up
+/* The functions of the MCAPI library behind the wrappers. The adapter has two forms, from one set
+   of sources: preloaded, its wrappers have the names of MCAPI's functions, and those are looked up
    (real.c); linked into a program whose calls were renamed (RF_LINKED), its wrappers are called
    refrain_mcapi_*, and those of MCAPI are called by their names (real_linked.c). */
 #ifndef RF_MCAPI_REAL_H

@@ -8,17 +8,15 @@
 #pragma weak mcapix_stamp_matches
 #pragma weak mcapix_endpoint_name
 
-/* The description is "mcapi". */
-#define TEXT_OF(value) #value
-#define TEXT(value) TEXT_OF(value)
+/* The mark: the lengths of its name and of its description, its type, both texts. */
 __asm__(".pushsection .note.refrain, \"a\", %note\n"
         ".balign 4\n"
-        ".long 8, 6, " TEXT(RF_NOTE_ADAPTER) "\n"
+        ".long 8, 6, 1\n"
         ".asciz \"" RF_NOTE_NAME "\"\n"
         ".asciz \"mcapi\"\n"
         ".balign 4\n"
         ".popsection\n");
-_Static_assert(sizeof RF_NOTE_NAME == 8, "the note says how long its name is");
+_Static_assert(sizeof RF_NOTE_NAME == 8 && RF_NOTE_ADAPTER == 1, "the mark says so");
 
 struct rf_real rf_reals;
 int rf_reals_ready;
