@@ -75,7 +75,8 @@ static void compute(const struct mc_segment *segment, const struct mc_endpoint *
     uint64_t word = mc_channel_load(endpoint);
     uint32_t which = mc_channel_flags(word) & MC_CHANNEL_CONNECTED ? mc_channel_queue(segment)
                                                                    : endpoint->attributes.priority;
-    mcapi_endp_attr_get_source_t source = {endpoint->get_domain, endpoint->get_node};
+    uint64_t getter = __atomic_load_n(&endpoint->get_source, __ATOMIC_RELAXED);
+    mcapi_endp_attr_get_source_t source = {(uint32_t)(getter >> 32), (uint32_t)getter};
     uint32_t result = 0;
     if (number == MCAPI_ENDP_ATTR_GET_SOURCE) {
         memcpy(value, &source, sizeof source);

@@ -66,8 +66,7 @@ static void fill_in(struct mc_segment *segment, struct mc_endpoint *endpoint,
     endpoint->process = mc_the_job.process;
     endpoint->node_place = node->place;
     endpoint->get_count = 0;
-    endpoint->get_domain = MCAPI_DOMAIN_INVALID;
-    endpoint->get_node = MCAPI_NODE_INVALID;
+    endpoint->get_source = UINT64_MAX; /* MCAPI_DOMAIN_INVALID, MCAPI_NODE_INVALID */
     endpoint->attributes = (struct mc_attributes){.type = MCAPI_ENDP_ATTR_TYPE_MESSAGE,
                                                   .max_payload = segment->limits.max_message,
                                                   .priorities = segment->limits.priorities,

@@ -24,6 +24,7 @@ static void describe(mcapi_info_t *info, mcapi_domain_t domain) {
                            .organization_id = ORGANIZATION,
                            .implementation_version = IMPLEMENTATION,
                            .number_of_ports = segment->limits.endpoints};
+    mc_segment_lock(segment);
     for (uint32_t i = 0; i < segment->limits.nodes; i++) {
         const struct mc_node *node = mc_node_at(segment, i);
         if (!node->alive)
@@ -35,6 +36,7 @@ static void describe(mcapi_info_t *info, mcapi_domain_t domain) {
                                mc_node_at(segment, j)->domain == node->domain);
         info->number_of_domains += first;
     }
+    mc_segment_unlock(segment);
 }
 
 MC_API void mcapi_initialize(mcapi_domain_t domain_id, mcapi_node_t node_id,

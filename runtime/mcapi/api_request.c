@@ -193,13 +193,10 @@ MC_API void mcapi_cancel(mcapi_request_t *request, mcapi_status_t *status) {
     }
     mc_lock(&node->lock);
     struct mc_request *found = mc_request_find(node, *request);
-    if (!found) {
-        *status = MCAPI_ERR_REQUEST_INVALID;
-    } else if (found->state == MC_CANCELLED) {
+    *status = MCAPI_ERR_REQUEST_INVALID;
+    if (found && found->state == MC_CANCELLED) {
         *status = MCAPI_ERR_REQUEST_CANCELLED;
-    } else if (!undo(found)) {
-        *status = MCAPI_ERR_REQUEST_INVALID;
-    } else {
+    } else if (found && undo(found)) {
         *status = MCAPI_SUCCESS;
         __atomic_store_n(&found->state, MC_CANCELLED, __ATOMIC_RELEASE);
         if (!found->waited)

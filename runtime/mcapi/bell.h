@@ -35,7 +35,20 @@ static inline void mc_relax(void) {
 #endif
 }
 
-/* A lock between the threads of one process; nobody else can see it. */
+/* Whether this process has one thread: then nobody is there to be kept out. */
+#if __has_include(<sys/single_threaded.h>)
+#    include <sys/single_threaded.h>
+static inline bool mc_alone(void) {
+    return __libc_single_threaded;
+}
+#else
+static inline bool mc_alone(void) {
+    return false;
+}
+#endif
+
+/* A lock between the threads of one process; nobody else can see it. Nothing that starts or ends a
+   thread happens while it is held. */
 struct mc_lock {
     uint32_t word; /* 0 free, 1 taken, 2 taken and waited for */
 };
@@ -44,12 +57,16 @@ void mc_lock_wake(struct mc_lock *lock);
 
 static inline void mc_lock(struct mc_lock *lock) {
     uint32_t nobody = 0;
+    if (mc_alone())
+        return;
     if (!__atomic_compare_exchange_n(&lock->word, &nobody, 1, false, __ATOMIC_ACQUIRE,
                                      __ATOMIC_RELAXED))
         mc_lock_wait(lock);
 }
 
 static inline void mc_unlock(struct mc_lock *lock) {
+    if (mc_alone())
+        return;
     if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
         mc_lock_wake(lock);
 }

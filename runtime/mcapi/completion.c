@@ -49,8 +49,8 @@ static void poll_get(struct mc_local_node *node, struct mc_request *request) {
         if (request->state == MC_PENDING) {
             *request->found = handle;
             __atomic_add_fetch(&endpoint->get_count, 1, __ATOMIC_RELAXED);
-            endpoint->get_domain = node->domain;
-            endpoint->get_node = node->node;
+            __atomic_store_n(&endpoint->get_source, (uint64_t)node->domain << 32 | node->node,
+                             __ATOMIC_RELAXED);
             __atomic_store_n(&request->state, MC_COMPLETE, __ATOMIC_RELEASE);
         }
         mc_unlock(&node->lock);

@@ -66,8 +66,9 @@ static bool take_returned(struct mc_local_endpoint *endpoint, uint32_t priority,
     return false;
 }
 
-static void fill(struct mc_local_endpoint *endpoint, const struct mc_slot *slot,
-                 struct mc_post *post) {
+/* Returns the buffer to free once the slot has been given back, if there is one. */
+static struct mc_buffer *fill(struct mc_local_endpoint *endpoint, const struct mc_slot *slot,
+                              struct mc_post *post) {
     struct mc_segment *segment = mc_the_job.segment;
     const struct mc_header *header = &slot->header;
     post->origin.domain = header->domain;
@@ -86,15 +87,16 @@ static void fill(struct mc_local_endpoint *endpoint, const struct mc_slot *slot,
         *post->packet = buffer->data;
         post->size = header->size;
         post->status = MCAPI_SUCCESS;
-    } else if (header->kind == MC_SCALAR) {
+        return NULL;
+    }
+    if (header->kind == MC_SCALAR) {
         memcpy(&post->value, slot->data, sizeof post->value);
         post->size = header->width;
         post->status = MCAPI_SUCCESS;
     } else {
         fill_message(post, buffer ? buffer->data : slot->data, header->size);
-        if (buffer)
-            mc_pool_free(segment, buffer);
     }
+    return buffer;
 }
 
 /* Senders that found the queue full are woken when a good part of it is free: each wake-up costs
@@ -123,9 +125,12 @@ static void drop(struct mc_local_endpoint *endpoint, struct mc_queue *queue, str
     struct mc_buffer *buffer = mc_phase_of(slot->state) == MC_FULL && slot->header.buffer
                                    ? mc_pool_buffer(segment, slot->header.buffer)
                                    : NULL;
+    /* See drain in reap.c for the order. */
+    if (buffer)
+        mc_pool_adopt(buffer, mc_the_job.process);
+    release(endpoint, queue, slots, slot);
     if (buffer)
         mc_pool_free(segment, buffer);
-    release(endpoint, queue, slots, slot);
 }
 
 static bool take_queued(struct mc_local_endpoint *endpoint, uint32_t which, struct mc_post *post) {
@@ -144,8 +149,10 @@ static bool take_queued(struct mc_local_endpoint *endpoint, uint32_t which, stru
             post->size = 0;
             return true;
         }
-        fill(endpoint, slot, post);
+        struct mc_buffer *buffer = fill(endpoint, slot, post);
         release(endpoint, queue, slots, slot);
+        if (buffer)
+            mc_pool_free(segment, buffer);
         return true;
     }
     return false;
@@ -288,10 +295,30 @@ uint32_t mc_channel_ended(const struct mc_local_endpoint *endpoint) {
     return flags & MC_CHANNEL_PEER_LOST ? MCAPI_ERR_TRANSMISSION : MCAPI_ERR_CHAN_NOTOPEN;
 }
 
+/* Nobody answers faster than this many pauses; and a sender that is busy gets ahead meanwhile,
+   instead of fighting for the slot that is looked at. */
+#define FIRST_PAUSES 4u
+/* From here on it is a matter of waiting: have both lines of the slot at hand. */
+#define EXPECTANT 2u
+
+static void prefetch(const struct mc_local_endpoint *endpoint, enum mc_kind kind) {
+    struct mc_segment *segment = mc_the_job.segment;
+    uint32_t place = place_of(endpoint), priorities = segment->limits.priorities;
+    for (uint32_t i = kind == MC_MESSAGE ? 0 : priorities; i < priorities; i++)
+        __builtin_prefetch((const char *)mc_queue_next(mc_queue_at(segment, place, i),
+                                                       mc_slots_at(segment, place, i),
+                                                       segment->queue_shift) +
+                           MC_LINE);
+}
+
 /* Looks on for a while. Returns true once the receive is done. */
 static bool look(struct mc_local_endpoint *endpoint, const struct mc_post *post) {
     uint32_t looks = mc_spins(mc_the_job.segment, endpoint->spins);
+    for (uint32_t i = 0; i < FIRST_PAUSES; i++)
+        mc_relax();
     for (uint32_t i = 0; i < looks && !done(post); i++) {
+        if (i > EXPECTANT)
+            prefetch(endpoint, post->kind);
         if (something(endpoint, post->kind))
             mc_progress(endpoint);
         else

@@ -153,7 +153,7 @@ static inline struct mc_local_endpoint *mc_own_endpoint(const struct mc_local_no
 /* Wakes those of an endpoint's node who wait for what arrives. */
 void mc_ring_arrival_slowly(struct mc_segment *segment, struct mc_endpoint *endpoint);
 static inline void mc_ring_arrival(struct mc_segment *segment, struct mc_endpoint *endpoint) {
-    if (__atomic_load_n(&endpoint->arrival.listening, __ATOMIC_RELAXED))
+    if (__atomic_load_n(&endpoint->arrival.listening, __ATOMIC_SEQ_CST))
         mc_ring_arrival_slowly(segment, endpoint);
 }
 

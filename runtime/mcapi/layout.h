@@ -117,10 +117,8 @@ struct mc_endpoint {
     uint64_t channel;
     struct mc_attributes attributes;
     uint32_t get_count;
-    uint32_t get_domain;
-    uint32_t get_node;
-    uint32_t get_pending;
-    uint32_t populated; /* its queues have memory */
+    uint64_t get_source; /* domain and node of the last one */
+    uint32_t populated;  /* its queues have memory */
     alignas(MC_LINE) struct mc_bell arrival;
     alignas(MC_LINE) struct mc_bell space;
     alignas(MC_LINE) char end[];

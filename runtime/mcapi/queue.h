@@ -45,6 +45,9 @@ static inline struct mc_slot *mc_queue_claim(struct mc_queue *queue, struct mc_s
                                              false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
                 continue;
             __atomic_store_n(&queue->tail, at + 1, __ATOMIC_RELAXED);
+            /* Its two lines come from the receiver's core; the next message needs them. */
+            __builtin_prefetch(&slots[(at + 1) & mask], 1);
+            __builtin_prefetch((char *)&slots[(at + 1) & mask] + MC_LINE, 1);
             return slot;
         }
         /* Taken: go on behind it. If the hint is laps behind, jump to what this slot proves. */

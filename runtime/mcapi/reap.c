@@ -4,6 +4,7 @@
 
 #include "bell.h"
 #include "channel_word.h"
+#include "job.h"
 #include "pool.h"
 #include "process.h"
 #include "segment.h"
@@ -12,9 +13,12 @@
 #define BETWEEN_HINTED_CHECKS UINT64_C(1000000)
 
 void mc_tell_everybody(struct mc_segment *segment) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the change first, then the look */
-    for (uint32_t i = 0; i < segment->limits.nodes; i++)
-        mc_bell_ring(&mc_node_at(segment, i)->bell);
+    for (uint32_t i = 0; i < segment->limits.nodes; i++) {
+        struct mc_bell *bell = &mc_node_at(segment, i)->bell;
+        /* No cheaper look first: it could come before the change. */
+        if (__atomic_exchange_n(&bell->listening, 0, __ATOMIC_SEQ_CST))
+            mc_bell_wake(bell);
+    }
 }
 
 /* Frees what lies in a queue. A slot that a live sender fills in just now stays; what it publishes
@@ -29,9 +33,13 @@ static void drain(struct mc_segment *segment, uint32_t place, uint32_t which) {
         struct mc_buffer *buffer = mc_phase_of(slot->state) == MC_FULL
                                        ? mc_pool_buffer(segment, slot->header.buffer)
                                        : NULL;
+        /* In this order: whoever dies in between leaves a buffer that is its own, never a slot that
+           points to one which is free. */
+        if (buffer)
+            mc_pool_adopt(buffer, mc_the_job.process);
+        mc_queue_release(queue, slot, shift);
         if (buffer)
             mc_pool_free(segment, buffer);
-        mc_queue_release(queue, slot, shift);
     }
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bell.h"
+#include "job.h"
 #include "job_limits.h"
 #include "pool.h"
 #include "process.h"
@@ -22,6 +23,15 @@
 #define PAGE 4096u
 /* Set aside for a job without a name; only what is used takes memory. */
 #define LEAST_RESERVED (UINT64_C(256) << 20)
+
+/* The thread sanitizer does not know the better one. */
+#ifdef __SANITIZE_THREAD__
+#    define LOCK_CLOCK CLOCK_REALTIME
+#    define LOCK_UNTIL(lock, until) pthread_mutex_timedlock(lock, until)
+#else
+#    define LOCK_CLOCK CLOCK_MONOTONIC
+#    define LOCK_UNTIL(lock, until) pthread_mutex_clocklock(lock, CLOCK_MONOTONIC, until)
+#endif
 
 static struct mc_segment *unnamed; /* of this process and those it forks */
 static struct mc_segment *named;   /* the last one; its place is used again */
@@ -67,23 +77,38 @@ static void prepare(struct mc_segment *segment) {
     segment->generation = (uint32_t)mc_now();
 }
 
-void mc_segment_lock(struct mc_segment *segment) {
-    if (pthread_mutex_lock(&segment->lock) == EOWNERDEAD) {
-        mc_recover(segment);
-        pthread_mutex_consistent(&segment->lock);
-    }
-}
-
-bool mc_segment_lock_soon(struct mc_segment *segment) {
+/* One try to get the lock. A waiter that is killed just after it was woken takes the wake-up with
+   it, and the C library lets the others sleep: so nobody sleeps for long. */
+static bool lock_within(struct mc_segment *segment, uint64_t nanoseconds) {
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec += 1;
-    int result = pthread_mutex_timedlock(&segment->lock, &until);
+    clock_gettime(LOCK_CLOCK, &until);
+    until.tv_nsec += (long)nanoseconds;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    int result = LOCK_UNTIL(&segment->lock, &until);
     if (result == EOWNERDEAD) {
         mc_recover(segment);
         pthread_mutex_consistent(&segment->lock);
     }
     return result == 0 || result == EOWNERDEAD;
+}
+
+void mc_segment_lock(struct mc_segment *segment) {
+    int result = pthread_mutex_trylock(&segment->lock);
+    if (result == EOWNERDEAD) {
+        mc_recover(segment);
+        pthread_mutex_consistent(&segment->lock);
+    } else if (result) {
+        while (!lock_within(segment, 5000000))
+            ;
+    }
+}
+
+bool mc_segment_lock_soon(struct mc_segment *segment) {
+    for (int tries = 0; tries < 200; tries++)
+        if (lock_within(segment, 5000000))
+            return true;
+    return false;
 }
 
 void mc_segment_unlock(struct mc_segment *segment) {
@@ -131,18 +156,26 @@ static bool begin_unnamed(struct mc_segment *segment, const mcapi_param_t *param
     return true;
 }
 
+/* Takes a place among the processes, and buries those that have died: their names and places may be
+   what is needed next. With the lock. */
+static uint32_t enter_table(struct mc_segment *segment) {
+    mc_the_job.process = mc_process_enter(segment);
+    mc_reap_dead(segment);
+    if (mc_the_job.process == MC_NONE)
+        mc_the_job.process = mc_process_enter(segment);
+    return mc_the_job.process;
+}
+
 static struct mc_segment *enter_unnamed(const mcapi_param_t *parameters, uint32_t *process) {
     if (!unnamed)
         return NULL;
     mc_segment_lock(unnamed);
     bool begun = unnamed->laid_out && mc_processes_any(unnamed, MC_NONE);
-    if (begun) {
-        mc_reap_dead(unnamed);
-    } else {
+    if (!begun) {
         memset(unnamed->processes, 0, sizeof unnamed->processes);
         begun = begin_unnamed(unnamed, parameters);
     }
-    *process = begun ? mc_process_enter(unnamed) : MC_NONE;
+    *process = begun ? enter_table(unnamed) : MC_NONE;
     mc_segment_unlock(unnamed);
     return *process == MC_NONE ? NULL : unnamed;
 }
@@ -278,8 +311,7 @@ static struct mc_segment *enter_named(const mcapi_param_t *parameters, uint32_t 
     if (segment) {
         inode = facts.st_ino;
         mc_segment_lock(segment);
-        mc_reap_dead(segment);
-        *process = mc_process_enter(segment);
+        *process = enter_table(segment);
         mc_segment_unlock(segment);
         if (*process == MC_NONE)
             segment = NULL;
@@ -331,6 +363,6 @@ void mc_segment_leave(struct mc_segment *segment, uint32_t process) {
         close_unlocked(file);
     }
     /* Another thread may be in a call still: let it find nothing rather than no memory. */
-    mmap(named, named_room, PROT_READ | PROT_WRITE,
-         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    (void)mmap(named, named_room, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }

@@ -13,6 +13,10 @@ static uint64_t number(struct mc_local_endpoint *from, uint32_t to) {
     uint64_t word = __atomic_load_n(place, __ATOMIC_RELAXED);
     for (;;) {
         uint64_t count = word >> 44 == generation ? word & ((UINT64_C(1) << 44) - 1) : 0;
+        if (mc_alone()) {
+            *place = generation << 44 | (count + 1);
+            return count;
+        }
         if (__atomic_compare_exchange_n(place, &word, generation << 44 | (count + 1), false,
                                         __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             return count;

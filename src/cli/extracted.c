@@ -7,6 +7,7 @@
 
 #include "text.h"
 #include "trace/contents.h"
+#include "trace/holes.h"
 
 /* A file of a rank in the trace's directory; free() it. */
 static char *file_of(const char *directory, int rank, const char *ending) {
@@ -17,7 +18,7 @@ static bool size_of(const char *directory, int rank, const char *ending, uint64_
     struct stat facts;
     char *path = file_of(directory, rank, ending);
     bool there = stat(path, &facts) == 0;
-    *bytes = there ? (uint64_t)facts.st_size : 0;
+    *bytes = there ? rf_bytes_on_disk(&facts) : 0;
     free(path);
     return there;
 }
@@ -84,6 +85,9 @@ bool rf_extracted_accept(const char *directory, int rank) {
     take_away(directory, rank, "contents.tail");
     move(directory, rank, "contents.new", "contents");
     move(directory, rank, "contents.new.tail", "contents.tail");
+    char *tail = file_of(directory, rank, "contents.tail");
+    rf_dig_holes(tail);
+    free(tail);
     take_away(directory, rank, "start.old");
     return true;
 }

@@ -131,7 +131,10 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
                (int)json_integer_value(status));
     else
         puts(", and cut off: the recording is running or refrain was killed");
-    printf("%-10s %s\n", rf_is_mpi(rf_manifest_mpi(manifest)) ? "MPI" : "library",
+    /* Each node of MCAPI adds its own name. */
+    const char *end = strstr(library, ", domain ");
+    printf("%-10s %.*s\n", rf_is_mpi(rf_manifest_mpi(manifest)) ? "MPI" : "library",
+           end ? (int)(end - library) : 255,
            *library ? library : rf_mpi_title(rf_manifest_mpi(manifest)));
     printf("ranks      %d", summary->size);
     json_t *hosts = hosts_of(summary);

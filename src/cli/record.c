@@ -13,7 +13,7 @@
 #include "status.h"
 #include "summary.h"
 #include "text.h"
-#include "trace/log_file.h"
+#include "trace/holes.h"
 
 static bool check_scheme(const char *scheme, struct rf_error *error) {
     static const char *const later[] = {"race", "cdc"};
@@ -140,6 +140,17 @@ static int nothing_recorded(struct rf_new_trace *trace, const char *begin, char 
     return rf_report_error(&error);
 }
 
+/* What ranks that were killed have left need not take the room that they might have needed. */
+static void tidy(const char *trace, const struct rf_summary *summary) {
+    static const char *const kept[] = {"tail", "contents.tail", "checks.tail"};
+    for (size_t i = 0; i < summary->count; i++)
+        for (size_t j = 0; j < sizeof kept / sizeof *kept; j++) {
+            char *path = rf_text("%s/rank-%d.%s", trace, summary->ranks[i].rank, kept[j]);
+            rf_dig_holes(path);
+            free(path);
+        }
+}
+
 /* From the launch to the finished manifest; returns the exit code. */
 static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_t *manifest,
                const struct rf_options *options) {
@@ -160,8 +171,7 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     struct rf_summary summary;
     if (!rf_summary_read(trace->path, &summary, &error))
         return rf_report_error(&error);
-    for (size_t i = 0; i < summary.count; i++)
-        rf_log_trim(trace->path, summary.ranks[i].rank);
+    tidy(trace->path, &summary);
     int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),
                                    rf_summary_code(&summary));
     if (summary.count == 0) {

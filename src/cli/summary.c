@@ -8,6 +8,7 @@
 
 #include "ranks.h"
 #include "text.h"
+#include "trace/holes.h"
 
 static void note_unsupported(struct rf_summary *summary, const char *name) {
     for (size_t i = 0; i < summary->unsupported_count; i++)
@@ -255,12 +256,6 @@ void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *sym
     free(texts);
 }
 
-/* A log has holes where nothing was written. */
-static uint64_t on_disk(const struct stat *facts) {
-    uint64_t size = (uint64_t)facts->st_size, blocks = (uint64_t)facts->st_blocks * 512;
-    return blocks < size ? blocks : size;
-}
-
 uint64_t rf_directory_bytes(const char *directory) {
     uint64_t bytes = 0;
     DIR *entries = opendir(directory);
@@ -268,7 +263,7 @@ uint64_t rf_directory_bytes(const char *directory) {
         struct stat facts;
         if (fstatat(dirfd(entries), entry->d_name, &facts, AT_SYMLINK_NOFOLLOW) == 0 &&
             S_ISREG(facts.st_mode))
-            bytes += on_disk(&facts);
+            bytes += rf_bytes_on_disk(&facts);
     }
     if (entries)
         closedir(entries);

@@ -78,6 +78,13 @@ bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_stat
     return true;
 }
 
+bool rf_send_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t *status,
+                   bool *gone) {
+    *gone =
+        !rf_free(node) && (*status == MCAPI_ERR_ENDP_INVALID || *status == MCAPI_ERR_CHAN_NOTOPEN);
+    return !*gone && rf_again(node, here, *status);
+}
+
 bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here) {
     struct rf_session *session = &node->session;
     const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(session);

@@ -79,6 +79,7 @@ struct rf_request {
     size_t room;
     void **packet;                /* another kind of receive */
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
+    bool numbered;                /* the number in it is that of the recording */
     uint32_t turn;
     /* of a complete one */
     size_t size;
@@ -106,6 +107,7 @@ struct rf_mcapi_node {
     struct rf_node_endpoint *endpoints;
     uint32_t endpoint_count, endpoint_room;
     struct rf_handle_map endpoint_map;
+    struct rf_handle_map signs;      /* of endpoints, of this node and of others */
     struct rf_handle_map posted_map; /* record: by request */
     struct rf_posted *posted;
     uint32_t posted_room, posted_free;
@@ -192,10 +194,14 @@ static inline bool rf_is_failure(mcapi_status_t status) {
 /* True, after a little while, if the library must be asked again. Does not return if it answers
    what cannot become what was recorded. */
 bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status);
+/* The same for a send that succeeded in the recording. If the receiver has `gone` by now, it ended
+   without this message in the recording as well: nobody misses it. */
+bool rf_send_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t *status,
+                   bool *gone);
 
 /* A call whose only varying outcome is its status. Replay: a failure is answered without the
    library; for a success, the library is asked until it gives one. */
-#define RF_CALL(call)                                                                              \
+#define RF_CALL_AS(call, again)                                                                    \
     do {                                                                                           \
         if (rf_recording(node)) {                                                                  \
             call;                                                                                  \
@@ -210,9 +216,17 @@ bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_stat
         rf_progress_wait(&node->session.replayer, &copy, RF_NO_PEER, RF_NO_PEER);                  \
         do {                                                                                       \
             call;                                                                                  \
-        } while (rf_again(node, &copy, *status));                                                  \
+        } while (again);                                                                           \
         if (!rf_free(node))                                                                        \
             *status = recorded;                                                                    \
+    } while (0)
+#define RF_CALL(call) RF_CALL_AS(call, rf_again(node, &copy, *status))
+
+/* The same for a call that sends. */
+#define RF_CALL_SEND(call)                                                                         \
+    do {                                                                                           \
+        bool gone = false;                                                                         \
+        RF_CALL_AS(call, rf_send_again(node, &copy, status, &gone));                               \
     } while (0)
 
 /* The same for a call that makes a request. `made` is where the library puts it: in a replay the
@@ -224,6 +238,20 @@ bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_stat
         if (!rf_recording(node) && !rf_is_failure(*status))                                        \
             *request = rf_request_new(                                                             \
                 node, &(struct rf_request){.kind = RF_REQUEST_REAL, .real = real_request});        \
+    } while (0)
+
+/* The same for one that sends so many bytes. */
+#define RF_CALL_SEND_REQUEST(bytes, call)                                                          \
+    do {                                                                                           \
+        mcapi_request_t real_request = 0, *made = rf_recording(node) ? request : &real_request;    \
+        bool gone = false;                                                                         \
+        RF_CALL_AS(call, rf_send_again(node, &copy, status, &gone));                               \
+        if (!rf_recording(node) && !rf_is_failure(*status))                                        \
+            *request = rf_request_new(node, &(struct rf_request){.kind = RF_REQUEST_REAL,          \
+                                                                 .real = real_request,             \
+                                                                 .complete = gone,                 \
+                                                                 .size = (bytes),                  \
+                                                                 .status = MCAPI_SUCCESS});        \
     } while (0)
 
 /* Something that the outside returned: recorded, or what was recorded instead. */
@@ -253,8 +281,8 @@ bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here);
    a stranger. */
 uint32_t rf_channel_of(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
 struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
-/* A number that is the same in every run. */
-int32_t rf_endpoint_sign(mcapi_endpoint_t endpoint);
+/* A number that is the same in every run, also when the endpoint is gone. */
+int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
 
 /* ---- messages.c ---- */
 

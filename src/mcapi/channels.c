@@ -9,7 +9,8 @@
                (mcapi_endpoint_t from, mcapi_endpoint_t to, mcapi_request_t * request,             \
                 mcapi_status_t * status)) {                                                        \
         RF_ENTER_VOID(kind##_connect_i, (from, to, request, status));                              \
-        rf_sign(&node->session, &here, rf_endpoint_sign(from), rf_endpoint_sign(to), 0);           \
+        rf_sign(&node->session, &here, rf_endpoint_sign(node, from), rf_endpoint_sign(node, to),   \
+                0);                                                                                \
         RF_CALL_REQUEST(real->kind##_connect_i(from, to, made, status));                           \
         rf_leave(node);                                                                            \
     }                                                                                              \
@@ -17,7 +18,7 @@
                (mcapi_##kind##_recv_hndl_t * handle, mcapi_endpoint_t endpoint,                    \
                 mcapi_request_t * request, mcapi_status_t * status)) {                             \
         RF_ENTER_VOID(kind##_recv_open_i, (handle, endpoint, request, status));                    \
-        rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);                          \
+        rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);                    \
         RF_CALL_REQUEST(real->kind##_recv_open_i(handle, endpoint, made, status));                 \
         if (rf_answering(node) && !rf_is_failure(*status))                                         \
             *handle = ++node->data.handles;                                                        \
@@ -27,7 +28,7 @@
                (mcapi_##kind##_send_hndl_t * handle, mcapi_endpoint_t endpoint,                    \
                 mcapi_request_t * request, mcapi_status_t * status)) {                             \
         RF_ENTER_VOID(kind##_send_open_i, (handle, endpoint, request, status));                    \
-        rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);                          \
+        rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);                    \
         RF_CALL_REQUEST(real->kind##_send_open_i(handle, endpoint, made, status));                 \
         if (rf_answering(node) && !rf_is_failure(*status))                                         \
             *handle = ++node->data.handles;                                                        \
@@ -65,7 +66,7 @@ RF_WRAPPER(void, pktchan_send,
             mcapi_status_t *status)) {
     RF_ENTER_VOID(pktchan_send, (handle, buffer, size, status));
     rf_sign(&node->session, &here, 0, 0, (int64_t)size);
-    RF_CALL(real->pktchan_send(handle, buffer, size, status));
+    RF_CALL_SEND(real->pktchan_send(handle, buffer, size, status));
     rf_leave(node);
 }
 
@@ -74,7 +75,7 @@ RF_WRAPPER(void, pktchan_send_i,
             mcapi_request_t *request, mcapi_status_t *status)) {
     RF_ENTER_VOID(pktchan_send_i, (handle, buffer, size, request, status));
     rf_sign(&node->session, &here, 0, 0, (int64_t)size);
-    RF_CALL_REQUEST(real->pktchan_send_i(handle, buffer, size, made, status));
+    RF_CALL_SEND_REQUEST(size, real->pktchan_send_i(handle, buffer, size, made, status));
     rf_leave(node);
 }
 
@@ -134,7 +135,7 @@ RF_WRAPPER(mcapi_boolean_t, pktchan_release_test, (void *buffer, mcapi_status_t 
         (mcapi_sclchan_send_hndl_t handle, mcapi_uint##bits##_t word, mcapi_status_t * status)) {  \
         RF_ENTER_VOID(sclchan_send_uint##bits, (handle, word, status));                            \
         rf_sign(&node->session, &here, 0, 0, 0);                                                   \
-        RF_CALL(real->sclchan_send_uint##bits(handle, word, status));                              \
+        RF_CALL_SEND(real->sclchan_send_uint##bits(handle, word, status));                         \
         rf_leave(node);                                                                            \
     }                                                                                              \
     RF_WRAPPER(mcapi_uint##bits##_t, sclchan_recv_uint##bits,                                      \

@@ -22,13 +22,28 @@ static bool rf_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain,
     return rf_reals.endpoint_name && rf_reals.endpoint_name(endpoint, domain, number, port);
 }
 
-int32_t rf_endpoint_sign(mcapi_endpoint_t endpoint) {
+static int32_t sign_of(mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t port) {
+    return (int32_t)(((domain * 31 + number) * 65599 + port) & INT32_MAX);
+}
+
+static void remember(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint, int32_t sign) {
+    uint64_t key = (uint64_t)endpoint + 1;
+    if (rf_handle_find(&node->signs, key) == RF_NOWHERE &&
+        !rf_handle_add(&node->signs, key, (uint32_t)sign))
+        abort();
+}
+
+int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
     mcapi_domain_t domain;
     mcapi_node_t number;
     mcapi_port_t port;
+    uint32_t known = rf_handle_find(&node->signs, (uint64_t)endpoint + 1);
+    if (known != RF_NOWHERE)
+        return (int32_t)known;
     if (!rf_endpoint_name(endpoint, &domain, &number, &port))
         return 0;
-    return (int32_t)((domain * 31 + number) * 65599 + port);
+    remember(node, endpoint, sign_of(domain, number, port));
+    return sign_of(domain, number, port);
 }
 
 static int32_t port_of(mcapi_endpoint_t endpoint) {
@@ -107,13 +122,15 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_get,
     RF_CALL(endpoint = real->endpoint_get(domain, number, port, timeout, status));
     if (rf_answering(node) && *status == MCAPI_SUCCESS)
         endpoint = rf_fake_endpoint(node, domain, number, port);
+    if (*status == MCAPI_SUCCESS)
+        remember(node, endpoint, sign_of(domain, number, port));
     rf_leave(node);
     return endpoint;
 }
 
 RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
     RF_ENTER_VOID(endpoint_delete, (endpoint, status));
-    rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);
+    rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);
     struct rf_node_endpoint *own = rf_endpoint_of(node, endpoint);
     if (rf_recording(node)) {
         real->endpoint_delete(endpoint, status);
@@ -137,28 +154,27 @@ RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *st
 
 RF_WRAPPER(void, endpoint_release, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
     RF_ENTER_VOID(endpoint_release, (endpoint, status));
-    rf_sign(&node->session, &here, rf_endpoint_sign(endpoint), 0, 0);
+    rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);
     RF_CALL(real->endpoint_release(endpoint, status));
     rf_leave(node);
 }
 
 /* What others do to the endpoint shows in these. */
-static bool varies(mcapi_uint_t attribute, size_t size) {
-    return size == sizeof(int32_t) && (attribute == MCAPI_ENDP_ATTR_GET_COUNT ||
-                                       attribute == MCAPI_ENDP_ATTR_NUM_RECV_BUFFERS ||
-                                       attribute == MCAPI_ENDP_ATTR_NUM_SEND_BUFFERS ||
-                                       attribute == MCAPI_ENDP_ATTR_ENDP_STATUS);
+static bool varies(mcapi_uint_t which, size_t size) {
+    return size == sizeof(int32_t) &&
+           (which == MCAPI_ENDP_ATTR_GET_COUNT || which == MCAPI_ENDP_ATTR_NUM_RECV_BUFFERS ||
+            which == MCAPI_ENDP_ATTR_NUM_SEND_BUFFERS || which == MCAPI_ENDP_ATTR_ENDP_STATUS);
 }
 
 RF_WRAPPER(void, endpoint_get_attribute,
-           (mcapi_endpoint_t endpoint, mcapi_uint_t attribute, void *value, size_t size,
+           (mcapi_endpoint_t endpoint, mcapi_uint_t which, void *value, size_t size,
             mcapi_status_t *status)) {
-    RF_ENTER_VOID(endpoint_get_attribute, (endpoint, attribute, value, size, status));
-    rf_sign(&node->session, &here, (int32_t)attribute, 0, (int64_t)size);
-    RF_CALL(real->endpoint_get_attribute(endpoint, attribute, value, size, status));
+    RF_ENTER_VOID(endpoint_get_attribute, (endpoint, which, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)which, 0, (int64_t)size);
+    RF_CALL(real->endpoint_get_attribute(endpoint, which, value, size, status));
     if (*status == MCAPI_SUCCESS)
         rf_through(node, &here, value, size);
-    if (*status == MCAPI_SUCCESS && varies(attribute, size)) {
+    if (*status == MCAPI_SUCCESS && varies(which, size)) {
         int32_t word;
         memcpy(&word, value, sizeof word);
         word = rf_value(node, &here, word);
@@ -168,20 +184,20 @@ RF_WRAPPER(void, endpoint_get_attribute,
 }
 
 RF_WRAPPER(void, endpoint_set_attribute,
-           (mcapi_endpoint_t endpoint, mcapi_uint_t attribute, const void *value, size_t size,
+           (mcapi_endpoint_t endpoint, mcapi_uint_t which, const void *value, size_t size,
             mcapi_status_t *status)) {
-    RF_ENTER_VOID(endpoint_set_attribute, (endpoint, attribute, value, size, status));
-    rf_sign(&node->session, &here, (int32_t)attribute, 0, (int64_t)size);
-    RF_CALL(real->endpoint_set_attribute(endpoint, attribute, value, size, status));
+    RF_ENTER_VOID(endpoint_set_attribute, (endpoint, which, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)which, 0, (int64_t)size);
+    RF_CALL(real->endpoint_set_attribute(endpoint, which, value, size, status));
     rf_leave(node);
 }
 
 RF_WRAPPER(void, node_get_attribute,
-           (mcapi_domain_t domain, mcapi_node_t number, mcapi_uint_t attribute, void *value,
+           (mcapi_domain_t domain, mcapi_node_t number, mcapi_uint_t which, void *value,
             size_t size, mcapi_status_t *status)) {
-    RF_ENTER_VOID(node_get_attribute, (domain, number, attribute, value, size, status));
-    rf_sign(&node->session, &here, (int32_t)number, (int32_t)attribute, domain);
-    RF_CALL(real->node_get_attribute(domain, number, attribute, value, size, status));
+    RF_ENTER_VOID(node_get_attribute, (domain, number, which, value, size, status));
+    rf_sign(&node->session, &here, (int32_t)number, (int32_t)which, domain);
+    RF_CALL(real->node_get_attribute(domain, number, which, value, size, status));
     if (*status == MCAPI_SUCCESS)
         rf_through(node, &here, value, size);
     rf_leave(node);

@@ -44,11 +44,15 @@ static void end_at_exit(int status, void *unused) {
     static const struct rf_here here = {.name = "exit"};
     for (struct rf_mcapi_node *node = rf_nodes; node && getpid() == owner; node = node->next) {
         struct rf_session *session = &node->session;
-        if (rf_recording(node)) {
+        /* A node that ends the program cuts off the others, wherever they are. Their recordings
+           stop as if they had been killed. */
+        bool cut_off = rf_this_node && rf_this_node != node;
+        if (rf_recording(node) && !cut_off) {
             rf_recorder_close(&session->recorder, RF_END_EXIT, status);
             rf_data_close(node);
         } else if (session->mode == RF_REPLAYING) {
-            rf_replay_finish(session, &here, RF_END_EXIT, status);
+            if (!cut_off)
+                rf_replay_finish(session, &here, RF_END_EXIT, status);
             session->replayer.progress->state = RF_STATE_FINISHED;
         }
         session->mode = RF_OFF;
@@ -260,6 +264,7 @@ static void close_node(struct rf_mcapi_node *node) {
     }
     free(node->endpoints);
     free(node->endpoint_map.slots);
+    free(node->signs.slots);
     free(node->posted_map.slots);
     free(node->posted);
     free(node->requests);

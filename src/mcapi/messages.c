@@ -81,9 +81,9 @@ RF_WRAPPER(void, msg_send,
            (mcapi_endpoint_t from, mcapi_endpoint_t to, const void *buffer, size_t size,
             mcapi_priority_t priority, mcapi_status_t *status)) {
     RF_ENTER_VOID(msg_send, (from, to, buffer, size, priority, status));
-    rf_sign(&node->session, &here, rf_endpoint_sign(to), (int32_t)priority, (int64_t)size);
+    rf_sign(&node->session, &here, rf_endpoint_sign(node, to), (int32_t)priority, (int64_t)size);
     before_send(node, from, to);
-    RF_CALL(real->msg_send(from, to, buffer, size, priority, status));
+    RF_CALL_SEND(real->msg_send(from, to, buffer, size, priority, status));
     note_sent(node, from, to, *status);
     rf_leave(node);
 }
@@ -92,9 +92,9 @@ RF_WRAPPER(void, msg_send_i,
            (mcapi_endpoint_t from, mcapi_endpoint_t to, const void *buffer, size_t size,
             mcapi_priority_t priority, mcapi_request_t *request, mcapi_status_t *status)) {
     RF_ENTER_VOID(msg_send_i, (from, to, buffer, size, priority, request, status));
-    rf_sign(&node->session, &here, rf_endpoint_sign(to), (int32_t)priority, (int64_t)size);
+    rf_sign(&node->session, &here, rf_endpoint_sign(node, to), (int32_t)priority, (int64_t)size);
     before_send(node, from, to);
-    RF_CALL_REQUEST(real->msg_send_i(from, to, buffer, size, priority, made, status));
+    RF_CALL_SEND_REQUEST(size, real->msg_send_i(from, to, buffer, size, priority, made, status));
     note_sent(node, from, to, *status);
     rf_leave(node);
 }

@@ -140,6 +140,16 @@ static void answer(struct rf_mcapi_node *node, const struct rf_here *here,
     request->complete = request->packet || request->kind == RF_REQUEST_RECEIVE;
 }
 
+/* The number of the message that a receive took, at the moment at which the recording told it. */
+static void tell_number(struct rf_mcapi_node *node, const struct rf_here *here,
+                        struct rf_request *request) {
+    if (request->kind != RF_REQUEST_RECEIVE || request->complete || request->numbered ||
+        request->match.first == RF_UNKNOWN)
+        return;
+    request->numbered = true;
+    rf_replay_sequence(node, here, request->channel, &request->match);
+}
+
 /* True if the request is complete, at the latest after the timeout. */
 static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
                    struct rf_request *request, mcapi_timeout_t timeout) {
@@ -156,7 +166,11 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
         request->complete = request->status != MCAPI_TIMEOUT;
         return request->complete;
     }
-    const struct rf_message_name *name = rf_free(node) ? NULL : &request->match;
+    /* A wait without a limit leaves no event. If it was the last call, the recording is over before
+       it, and yet its message is known. */
+    tell_number(node, here, request);
+    const struct rf_message_name *name =
+        request->match.first == RF_UNKNOWN ? NULL : &request->match;
     struct rf_message *message = rf_await(node, here, request->channel, name, timeout);
     if (!message)
         return false;
@@ -166,20 +180,25 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
     return true;
 }
 
-struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
+static struct rf_request *need_request(struct rf_mcapi_node *node, const struct rf_here *here,
                                        mcapi_request_t handle) {
     struct rf_request *request = request_of(node, &handle);
-    if (!request)
-        rf_diverge(&node->session, here, NULL, NULL,
-                   "the program passes a request that it does not have");
+    if (request)
+        return request;
+    rf_diverge(&node->session, here, NULL, NULL,
+               "the program passes a request that it does not have");
+}
+
+struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
+                                       mcapi_request_t handle) {
+    struct rf_request *request = need_request(node, here, handle);
     if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node) &&
         request->match.first == RF_UNKNOWN)
         rf_diverge(&node->session, here, NULL, NULL,
                    "the receive is complete in the recording, but its message is not known");
-    if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node)) {
-        rf_replay_sequence(node, here, request->channel, &request->match);
+    tell_number(node, here, request);
+    if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node))
         rf_turn_take(node, here, request->turn);
-    }
     finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
     return request;
 }

@@ -3,8 +3,8 @@
 #ifndef RF_MPI_CHANNELS_H
 #define RF_MPI_CHANNELS_H
 
-#include "mpi/abi.h"
 #include "engine/handle_map.h"
+#include "mpi/abi.h"
 #include "trace/event.h"
 
 struct rf_channels {

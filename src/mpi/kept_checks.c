@@ -13,7 +13,7 @@ static struct {
     enum rf_checksum kind;
     struct rf_contents_writer *writer;
     struct rf_contents_reader *reader;
-    bool filled;               /* fresh memory was filled, so it can be told */
+    bool filled; /* fresh memory was filled, so it can be told */
     bool paused;
 } checks;
 

@@ -18,14 +18,14 @@ static struct {
     struct region *regions;
     size_t count;
     uint64_t low, high;
-    uint64_t seen, next; /* bytes looked at, and how many there are when memory is looked at again */
+    uint64_t seen,
+        next; /* bytes looked at, and how many there are when memory is looked at again */
     bool told;
 } memory;
 
 static void add(uint64_t begin, uint64_t end, const char *path) {
     if (memory.count % 64 == 0)
-        memory.regions =
-            rf_kept_room(memory.regions, (memory.count + 64) * sizeof *memory.regions);
+        memory.regions = rf_kept_room(memory.regions, (memory.count + 64) * sizeof *memory.regions);
     struct region *region = &memory.regions[memory.count++];
     const char *slash = strrchr(path, '/');
     region->begin = begin;
@@ -44,8 +44,8 @@ static void look_around(void) {
     while (maps && fgets(line, sizeof line, maps)) {
         uint64_t begin, end;
         char path[PATH_MAX] = "";
-        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %4095[^\n]", &begin, &end, path) >=
-                2 &&
+        if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %4095[^\n]", &begin, &end,
+                   path) >= 2 &&
             begin >= FIRST_ADDRESS && end <= UINT64_C(1) << 47)
             add(begin, end, path);
     }

@@ -5,9 +5,9 @@
 #ifndef RF_MPI_PENDING_H
 #define RF_MPI_PENDING_H
 
+#include "engine/handle_map.h"
 #include "engine/session.h"
 #include "mpi/channels.h"
-#include "engine/handle_map.h"
 
 struct rf_link {
     struct rf_link *older, *newer;

@@ -12,8 +12,8 @@
 
 #include <stdbool.h>
 
-#include "mpi/abi.h"
 #include "engine/handle_map.h"
+#include "mpi/abi.h"
 
 /* A receive, as the program asked for it. */
 struct rf_receive {

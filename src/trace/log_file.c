@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "holes.h"
 #include "trace_file.h"
 
 static bool damaged(const struct rf_log_file *file, size_t offset, struct rf_error *error) {
@@ -58,6 +59,8 @@ bool rf_log_file_open(struct rf_log_file *file, struct rf_error *error) {
        ring, and a segment that is wiped meanwhile is found in the trace file, which is read
        later. */
     file->bytes = rf_read_at(descriptor, file->log, sizeof *file->log, 0);
+    struct stat facts;
+    file->on_disk = fstat(descriptor, &facts) == 0 ? rf_bytes_on_disk(&facts) : file->bytes;
     close(descriptor);
     memset((char *)file->log + file->bytes, 0, sizeof *file->log - file->bytes);
     if (check_header(file, error))
@@ -111,22 +114,6 @@ bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending
         read_flight(log, &ending->in_flight, site_count);
     }
     return true;
-}
-
-void rf_log_trim(const char *directory, int rank) {
-    enum { PAGE = 4096 };
-    static const char zeros[PAGE];
-    char path[4096], page[PAGE];
-    snprintf(path, sizeof path, "%s/rank-%d.tail", directory, rank);
-    int descriptor = open(path, O_RDWR | O_CLOEXEC);
-    if (descriptor < 0)
-        return;
-    for (off_t offset = 0; rf_read_at(descriptor, page, PAGE, (uint64_t)offset) == PAGE;
-         offset += PAGE)
-        if (memcmp(page, zeros, PAGE) == 0 &&
-            fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, PAGE) != 0)
-            break; /* a file system that knows no holes */
-    close(descriptor);
 }
 
 uint32_t rf_log_file_slots(const struct rf_log_file *file, uint64_t segment) {

@@ -9,8 +9,8 @@
 struct rf_log_file {
     char path[4096];
     bool exists;
-    uint64_t bytes;
-    struct rf_log *log; /* a private copy; NULL when there is none to be trusted */
+    uint64_t bytes, on_disk; /* a log that is done has holes */
+    struct rf_log *log;      /* a private copy; NULL when there is none to be trusted */
     uint64_t begun, written;
 };
 
@@ -20,8 +20,6 @@ void rf_log_file_close(struct rf_log_file *file);
 /* How the recording ended, as far as the log knows. */
 bool rf_log_file_ending(const struct rf_log_file *file, struct rf_ending *ending, size_t site_count,
                         struct rf_error *error);
-/* Gives the pages of a dead process's log that hold nothing back to the disk. */
-void rf_log_trim(const char *directory, int rank);
 /* How many slots of a segment lie inside the file. */
 uint32_t rf_log_file_slots(const struct rf_log_file *file, uint64_t segment);
 

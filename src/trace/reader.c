@@ -591,5 +591,5 @@ uint64_t rf_reader_unmatched(const struct rf_reader *reader) {
 }
 
 uint64_t rf_reader_bytes(const struct rf_reader *reader) {
-    return reader->trace.bytes + (reader->log.exists ? reader->log.bytes : 0);
+    return reader->trace.bytes + (reader->log.exists ? reader->log.on_disk : 0);
 }

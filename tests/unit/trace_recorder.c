@@ -1,8 +1,8 @@
 /* Recorder and reader: everything that is appended comes back. */
 #include "trace_testing.h"
 
-#include <stdio.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

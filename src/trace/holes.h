@@ -1,0 +1,13 @@
+/* Files behind a mapping have all their space from the beginning; when their process is gone, what
+   it did not use is given back. */
+#ifndef RF_TRACE_HOLES_H
+#define RF_TRACE_HOLES_H
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+/* Turns pages of zeros into holes, as far as the file system can. */
+void rf_dig_holes(const char *path);
+uint64_t rf_bytes_on_disk(const struct stat *facts);
+
+#endif

@@ -1,0 +1,259 @@
+#!/usr/bin/env bats
+# The command line on MCAPI programs, whose nodes are threads of one process or processes that it
+# forks: --processes is an option of the test programs, not of Refrain.
+
+load common
+
+EXAMPLES=$(dirname "$REFRAIN")/examples/mcapi
+# Only a hang takes this long.
+PATIENCE=60
+
+# Sets `launch` to a test program, in a copy whose processes can be told from all others.
+mcapi() {
+    local program=$1
+    shift
+    [ -e "$(dirname "$REFRAIN")/lib/librefrain-mcapi.so" ] || missing "no adapter for MCAPI"
+    [ -x "$PROGRAMS/mcapi/$program" ] || missing "no test program $program for MCAPI"
+    cp "$PROGRAMS/mcapi/$program" "$program"
+    launch=("$PWD/$program" "$@")
+}
+
+# logged DIRECTORY COMMAND...: runs it with the nodes' own logs in DIRECTORY.
+logged() {
+    local directory=$1
+    shift
+    mkdir "$directory"
+    PROGRAM_LOG=$PWD/$directory run_apart timeout -k 5 $PATIENCE "$@"
+}
+
+expect_nothing_left() {
+    if pgrep -f "^$PWD/"; then
+        echo "these processes were left behind"
+        return 1
+    fi
+    [ -z "$(ls run)" ]
+}
+
+line_of() {
+    grep -n -m 1 "$2" "$SOURCES/tests/programs/mcapi/$1" | cut -d: -f1
+}
+
+# ---- record and replay
+
+# check_example NAME [ARGUMENT...]: five replays print what the recording printed, in any order.
+check_example() {
+    local name=$1
+    shift
+    "$REFRAIN" record -q -o trace "$EXAMPLES/$name" "$@" > recorded.text
+    [ -s recorded.text ]
+    for _ in 1 2 3 4 5; do
+        run_apart timeout $PATIENCE "$REFRAIN" replay trace
+        expect_status 0
+        [ "$(sort <<< "$output")" = "$(sort recorded.text)" ]
+        expect_in "$stderr" "no difference"
+    done
+}
+
+@test "all_to_all: threads" { check_example all_to_all; }
+@test "all_to_all: processes" { check_example all_to_all --processes; }
+@test "all_to_all: 16 nodes" { check_example all_to_all 16; }
+@test "wait_any: threads" { check_example wait_any; }
+@test "wait_any: processes" { check_example wait_any --processes; }
+@test "polling: threads" { check_example polling; }
+@test "polling: processes" { check_example polling --processes; }
+@test "five_nodes: threads" { check_example five_nodes; }
+@test "five_nodes: processes" { check_example five_nodes --processes; }
+@test "two_orders: threads" { check_example two_orders; }
+@test "two_orders: processes" { check_example two_orders --processes; }
+
+# The assertion of the paper's figure 8 fails in some runs: such a run fails again and again, and a
+# good one never does.
+check_assertion() {
+    local wanted expected ended
+    for wanted in bad good; do
+        for _ in {1..100}; do
+            rm -rf trace
+            run_apart "$REFRAIN" record -q -o trace "$EXAMPLES/five_nodes" --assert "$@"
+            ended=bad
+            [ "$status" -ne 0 ] || ended=good
+            [ "$ended" != $wanted ] || break
+        done
+        [ "$ended" = $wanted ]
+        expected=$status
+        local node_2
+        node_2=$(grep '^node 2: ' <<< "$output")
+        for _ in 1 2 3 4 5; do
+            run_apart timeout $PATIENCE "$REFRAIN" replay -q trace
+            expect_status "$expected"
+            [ "$(grep '^node 2: ' <<< "$output")" = "$node_2" ]
+        done
+    done
+}
+
+@test "an assertion that fails in some orders: threads" { check_assertion; }
+@test "an assertion that fails in some orders: processes" { check_assertion --processes; }
+
+# ---- info, dump and check
+
+check_reading() {
+    mcapi branch "$@"
+    "$REFRAIN" record -q -o trace "${launch[@]}" > recorded.text
+    run_apart "$REFRAIN" info trace
+    expect_status 0
+    expect_in "$output" "command    $PWD/branch"
+    expect_in "$output" "library    Refrain's MCAPI runtime"
+    expect_in "$output" "scheme     order"
+    run_apart "$REFRAIN" info --json trace
+    python3 -c '
+import json, sys
+info = json.load(sys.stdin)
+assert [node["rank"] for node in info["nodes"]] == [0, 1, 2, 3], info["nodes"]
+assert all("finished" in node["ending"] for node in info["nodes"]), info["nodes"]' <<< "$output"
+    run_apart "$REFRAIN" dump --rank 0 trace
+    expect_status 0
+    # Three receives are posted before a wait-any over them, and the others are blocking ones.
+    [ "$(grep -c ' mcapi_msg_recv_i .*source [123], tag 1' <<< "$output")" -eq 3 ]
+    [ "$(grep -c " mcapi_wait_any .*branch.c:$(line_of branch.c mcapi_wait_any)" <<< "$output")" -eq 1 ]
+    expect_in "$output" " mcapi_msg_recv "
+    run_apart "$REFRAIN" dump --rank 1 trace
+    expect_status 0
+    [ "$(grep -c 'mcapi_msg_recv' <<< "$output")" -eq 0 ]
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    expect_in "$output" "rank 3: whole"
+}
+
+@test "info, dump and check: threads" { check_reading; }
+@test "info, dump and check: processes" { check_reading --processes; }
+
+# ---- divergence
+
+# check_branch NODE BRANCH ARGUMENT TEXT...: the node that matches NODE is told of, and every TEXT.
+check_branch() {
+    local node=$1 branch=$2 argument=$3
+    shift 3
+    mkdir run
+    # shellcheck disable=SC2086 # none is none
+    mcapi branch $argument
+    "$REFRAIN" record -q -o trace "${launch[@]}" > recorded.text
+    PROGRAM_BRANCH=$branch TMPDIR=$PWD/run \
+        run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 0 trace
+    expect_status 121
+    [[ $stderr =~ "refrain: the replay diverged: rank "($node)", event "([0-9]+)": " ]]
+    for text in "  expected  " "  came      " "$@"; do
+        expect_in "$stderr" "$text"
+    done
+    expect_nothing_left
+}
+
+# Sender and receiver differ at about the same time: either may be the first.
+more() { check_branch "[01]" more "$1"; }
+less() { check_branch "[01]" less "$1"; }
+size() { check_branch 1 size "$1" "  came      mcapi_msg_send at observed.h:"; }
+function_() {
+    check_branch 0 function "$1" "mcapi_msg_recv at observed.h:" "  came      mcapi_msg_recv_i at observed.h:"
+}
+count() {
+    local wait
+    wait="mcapi_wait_any at branch.c:$(line_of branch.c mcapi_wait_any)"
+    check_branch 0 count "$1" "the program waits for one of 2 requests, recorded were 3" "  expected  $wait" \
+        "  came      $wait"
+}
+room() {
+    check_branch 0 room "$1" "  came      mcapi_msg_recv at branch.c:$(line_of branch.c 'mcapi_msg_recv(local')"
+}
+endless() { check_branch 0 endless "$1" "  came      mcapi_msg_recv at observed.h:"; }
+
+@test "one message more: threads" { more ""; }
+@test "one message more: processes" { more --processes; }
+@test "one message less: threads" { less ""; }
+@test "one message less: processes" { less --processes; }
+@test "a message of another size: threads" { size ""; }
+@test "a message of another size: processes" { size --processes; }
+@test "another function: threads" { function_ ""; }
+@test "another function: processes" { function_ --processes; }
+@test "another number of requests: threads" { count ""; }
+@test "another number of requests: processes" { count --processes; }
+@test "another length of a buffer: threads" { room ""; }
+@test "another length of a buffer: processes" { room --processes; }
+@test "a receive for which nobody sends: threads" { endless ""; }
+@test "a receive for which nobody sends: processes" { endless --processes; }
+
+@test "another program" {
+    mcapi branch
+    mkdir run
+    "$REFRAIN" record -q -o trace "${launch[@]}" > recorded.text
+    TMPDIR=$PWD/run run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 0 trace -- \
+        "$PROGRAMS/mcapi/recv"
+    expect_status 121
+    expect_in "$stderr" "the command differs"
+    expect_nothing_left
+}
+
+lines() {
+    if [ -e "$1" ]; then wc -l < "$1"; else echo 0; fi
+}
+
+# The recording is of a job in which node 0 waits for ever: so does the replay, without a difference.
+check_stall() {
+    mcapi branch endless "$@"
+    mkdir log run
+    PROGRAM_LOG=$PWD/log "$REFRAIN" record -q -o trace "${launch[@]}" > recorded.text 2> recorder.text &
+    local recorder=$!
+    # One line at the start, one for the index, three for each of the 24 messages.
+    until [ "$(lines log/node-0.log)" -ge $((2 + 24 * 3)) ]; do
+        sleep 0.05
+    done
+    kill -TERM $recorder
+    wait $recorder || [ $? -eq 143 ]
+    TMPDIR=$PWD/run run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 3 trace
+    expect_status 121
+    expect_in "$stderr" "refrain: the replay stands still"
+    expect_in "$stderr" "  rank 0 "
+    expect_in "$stderr" "mcapi_msg_recv at observed.h:"
+    expect_nothing_left
+}
+
+@test "an endless wait ends with the stall timeout: threads" { check_stall; }
+@test "an endless wait ends with the stall timeout: processes" { check_stall --processes; }
+
+# ---- programs that end badly
+
+# check_crash HOW STATUS ENDING [ARGUMENT...]: node 1 ends in this way.
+check_crash() {
+    local how=$1 expected=$2 ending=$3 result
+    shift 3
+    mcapi crash "$how" "$@"
+    mkdir run
+    logged recorded "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status "$expected"
+    result=$(grep '^node 1: ' <<< "$output")
+    run_apart "$REFRAIN" info trace
+    expect_status 0
+    expect_in "$output" "status $expected"
+    run_apart "$REFRAIN" info --json trace
+    python3 -c '
+import json, sys
+nodes = json.load(sys.stdin)["nodes"]
+assert [node["rank"] for node in nodes] == [0, 1, 2, 3], nodes
+assert sys.argv[1] in nodes[1]["ending"], nodes[1]' "$ending" <<< "$output"
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    for _ in 1 2 3; do
+        rm -rf replayed
+        TMPDIR=$PWD/run logged replayed "$REFRAIN" replay -q trace
+        expect_status "$expected"
+        [ "$(grep '^node 1: ' <<< "$output")" = "$result" ]
+        cmp recorded/node-1.log replayed/node-1.log
+        expect_nothing_left
+    done
+}
+
+@test "abort(): threads" { check_crash abort 134 SIGABRT; }
+@test "abort(): processes" { check_crash abort 134 SIGABRT --processes; }
+@test "a segmentation fault: threads" { check_crash segfault 139 SIGSEGV; }
+@test "a segmentation fault: processes" { check_crash segfault 139 SIGSEGV --processes; }
+@test "a failed assertion: threads" { check_crash assert 134 SIGABRT; }
+@test "a failed assertion: processes" { check_crash assert 134 SIGABRT --processes; }
+@test "exit(): threads" { check_crash exit 3 "exited with status 3"; }
+@test "exit(): processes" { check_crash exit 3 "exited with status 3" --processes; }
