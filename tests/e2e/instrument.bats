@@ -400,3 +400,27 @@ assert fact["calls"] >= len(fact["functions"]) > 3
 assert "mcapi_msg_recv" in fact["functions"]
 ' "$stderr"
 }
+
+@test "the shell completes its options, files, and the compiler's command" {
+    eval "$("$REFRAIN" --generate bash)"
+    COMP_WORDS=(refrain instrument --l) COMP_CWORD=2
+    _refrain
+    [ "${COMPREPLY[*]}" = "--libs" ]
+    touch only-this.o
+    COMP_WORDS=(refrain instrument only) COMP_CWORD=2
+    _refrain
+    [ "${COMPREPLY[*]}" = "only-this.o" ]
+}
+
+@test "an installed program finds what it links" {
+    # Where the build says that it would be.
+    cmake -DCMAKE_INSTALL_PREFIX="$PWD/prefix" -P "$BUILD/src/mcapi/cmake_install.cmake" > /dev/null
+    cmake -DCMAKE_INSTALL_PREFIX="$PWD/prefix" -P "$BUILD/src/cli/cmake_install.cmake" > /dev/null
+    libs=$(prefix/bin/refrain instrument --libs)
+    [[ $libs == "$PWD/prefix/"*"/librefrain-mcapi.a -pthread" ]]
+    prefix/bin/refrain instrument -- cc "${INCLUDES[@]}" "$PROGRAM/recv.c" -o app -static "${MCAPI[@]}"
+    REFRAIN=$PWD/prefix/bin/refrain repeats order ./app
+    rm prefix/lib*/*/librefrain-mcapi.a prefix/lib/*/*/librefrain-mcapi.a 2> /dev/null || true
+    run_apart prefix/bin/refrain instrument --libs
+    expect_status 123
+}
