@@ -8,6 +8,10 @@
 #define ORGANIZATION 0u
 #define IMPLEMENTATION 1u
 
+/* Tools that are linked into a program look for the functions of mcapix.h by weak references, and
+   those alone take nothing out of an archive. */
+__attribute__((used)) static int (*const for_tools)(void) = mcapix_version;
+
 static uint32_t check_names(mcapi_domain_t domain, mcapi_node_t node) {
     if (domain > MCAPI_MAX_ID)
         return MCAPI_ERR_DOMAIN_INVALID;

@@ -182,6 +182,7 @@ struct evidence {
     char linked_library[64];
     const char *static_word;
     const char *embedded_word; /* has MPI's functions in itself */
+    bool embeds_mcapi;         /* the static or embedded word has MCAPI's */
 };
 
 static void look_at(const char *word, bool script, struct evidence *evidence) {
@@ -203,10 +204,12 @@ static void look_at(const char *word, bool script, struct evidence *evidence) {
             snprintf(evidence->linked_library, sizeof evidence->linked_library, "%s", elf.library);
             evidence->program_word = word;
         }
-        if (!runner && !elf.dynamic && !evidence->static_word)
+        if (!runner && !elf.dynamic && !elf.instrumented && !evidence->static_word)
             evidence->static_word = word;
-        if (!elf.mpi && elf.embeds_mpi && !evidence->embedded_word)
+        if (!elf.mpi && (elf.embeds_mpi || elf.embeds_mcapi) && !evidence->embedded_word) {
             evidence->embedded_word = word;
+            evidence->embeds_mcapi = elf.embeds_mcapi;
+        }
     }
     if (!runner && !evidence->program_word)
         evidence->program_word = word;
@@ -252,6 +255,11 @@ static bool conclude(char *const *command, const char *launcher_mpi, const char 
                    "refrain record -m openmpi COMMAND... or refrain record -m mpich COMMAND...");
 }
 
+/* What helps where nothing can be preloaded. */
+static bool hint_at_linking(const char *word, bool mcapi, struct rf_error *error) {
+    return mcapi ? rf_hint(error, "refrain instrument --help") : rf_hint(error, "ldd %s", word);
+}
+
 bool rf_detect(char *const *command, const char *wanted, struct rf_detected *detected,
                struct rf_error *error) {
     *detected = (struct rf_detected){0};
@@ -283,13 +291,13 @@ bool rf_detect(char *const *command, const char *wanted, struct rf_detected *det
     if (seen.static_word) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,
                 "%s is statically linked: nothing can be loaded into it", seen.static_word);
-        return rf_hint(error, "ldd %s", seen.static_word);
+        return hint_at_linking(seen.static_word, seen.embeds_mcapi, error);
     }
     if (seen.embedded_word) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,
-                "%s contains the MPI library (static linking): its calls cannot be intercepted",
-                seen.embedded_word);
-        return rf_hint(error, "ldd %s", seen.embedded_word);
+                "%s contains the %s library (static linking): its calls cannot be intercepted",
+                seen.embedded_word, seen.embeds_mcapi ? "MCAPI" : "MPI");
+        return hint_at_linking(seen.embedded_word, seen.embeds_mcapi, error);
     }
     if (wanted) {
         detected->mpi = wanted;

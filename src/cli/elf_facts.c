@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "mcapi/note.h"
+
 /* The sonames of the libraries whose binary interface our adapters are built for. */
 static const struct {
     const char *soname, *mpi;
@@ -50,14 +52,30 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
                             struct rf_elf_facts *facts) {
     Elf_Data *data = elf_getdata(section, NULL);
     size_t count = data && header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
-    for (size_t i = 0; i < count && !facts->embeds_mpi; i++) {
+    for (size_t i = 0; i < count; i++) {
         GElf_Sym symbol;
         if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
             GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
             continue;
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
-        facts->embeds_mpi = name && strcmp(name, "PMPI_Init") == 0;
+        facts->embeds_mpi = facts->embeds_mpi || (name && strcmp(name, "PMPI_Init") == 0);
+        facts->defines_renamed =
+            facts->defines_renamed || (name && strcmp(name, "refrain_mcapi_initialize") == 0);
+        facts->embeds_mcapi =
+            facts->embeds_mcapi || (name && strcmp(name, "mcapi_initialize") == 0);
     }
+}
+
+/* Segments, not sections: these are there in any program that can be run. */
+static void look_at_notes(Elf *elf, const GElf_Phdr *header, struct rf_elf_facts *facts) {
+    Elf_Data *data = elf_getdata_rawchunk(elf, (int64_t)header->p_offset, header->p_filesz,
+                                          header->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+    GElf_Nhdr note;
+    size_t name, description;
+    for (size_t at = 0; data && (at = gelf_getnote(data, at, &note, &name, &description)) > 0;)
+        if (note.n_type == RF_NOTE_ADAPTER && note.n_namesz == sizeof RF_NOTE_NAME &&
+            memcmp((const char *)data->d_buf + name, RF_NOTE_NAME, sizeof RF_NOTE_NAME) == 0)
+            facts->instrumented = true;
 }
 
 bool rf_elf_facts(const char *path, struct rf_elf_facts *facts) {
@@ -73,8 +91,12 @@ bool rf_elf_facts(const char *path, struct rf_elf_facts *facts) {
         elf_getphdrnum(elf, &segments);
     for (size_t i = 0; i < segments; i++) {
         GElf_Phdr header;
-        if (gelf_getphdr(elf, (int)i, &header) && header.p_type == PT_INTERP)
+        if (!gelf_getphdr(elf, (int)i, &header))
+            continue;
+        if (header.p_type == PT_INTERP)
             facts->dynamic = true;
+        else if (header.p_type == PT_NOTE)
+            look_at_notes(elf, &header, facts);
     }
     for (Elf_Scn *section = NULL; good && (section = elf_nextscn(elf, section));) {
         GElf_Shdr header;
@@ -84,6 +106,10 @@ bool rf_elf_facts(const char *path, struct rf_elf_facts *facts) {
             look_at_dynamic(elf, section, &header, facts);
         else if (header.sh_type == SHT_SYMTAB || header.sh_type == SHT_DYNSYM)
             look_at_symbols(elf, section, &header, facts);
+    }
+    if (facts->instrumented) {
+        facts->mpi = "mcapi";
+        snprintf(facts->library, sizeof facts->library, "Refrain's adapter for MCAPI");
     }
     elf_end(elf);
     close(file);

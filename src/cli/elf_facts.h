@@ -6,10 +6,13 @@
 #include <stdint.h>
 
 struct rf_elf_facts {
-    bool dynamic;     /* it names an interpreter, so libraries can be preloaded */
-    bool embeds_mpi;  /* MPI_Init is defined in it */
-    const char *mpi;  /* of the library it needs: "openmpi", "mpich" or NULL */
-    char library[64]; /* that library */
+    bool dynamic;    /* it names an interpreter, so libraries can be preloaded */
+    bool embeds_mpi; /* MPI_Init is defined in it */
+    bool embeds_mcapi;
+    bool defines_renamed; /* refrain_mcapi_initialize is, by the adapter or by somebody else */
+    bool instrumented;    /* the MCAPI adapter is linked into it */
+    const char *mpi;      /* of the library it needs: "openmpi", "mpich" or NULL */
+    char library[64];     /* that library */
 };
 
 /* False when the file is not an ELF program. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "mcapi_names.h"
 #include "messages.h"
 #include "options.h"
 #include "text.h"
@@ -88,7 +89,8 @@ static bool takes_traces(const struct rf_verb *verb) {
 
 static bool takes_command(const struct rf_verb *verb) {
     return verb->operands == RF_TAKES_COMMAND || verb->operands == RF_TAKES_OPTIONAL_COMMAND ||
-           verb->operands == RF_TAKES_TRACE_AND_COMMAND || verb->operands == RF_TAKES_TRACE_BETWEEN;
+           verb->operands == RF_TAKES_TRACE_AND_COMMAND ||
+           verb->operands == RF_TAKES_TRACE_BETWEEN || verb->operands == RF_TAKES_FILES;
 }
 
 static void bash_verb(const struct rf_verb *verb) {
@@ -255,6 +257,9 @@ static void zsh(void) {
             fputs("        '1:name:($(refrain bench 2>/dev/null))' '*:argument:_files' ;;\n",
                   stdout);
             break;
+        case RF_TAKES_FILES:
+            fputs("        '*:file:_files' ;;\n", stdout);
+            break;
         case RF_TAKES_OPTIONAL_COMMAND: /* only after -- */
         case RF_TAKES_NOTHING:
             fputs("        ;;\n", stdout);
@@ -269,6 +274,8 @@ int rf_generate(char **words) {
         bash();
     else if (words[0] && strcmp(words[0], "zsh") == 0)
         zsh();
+    else if (words[0] && strcmp(words[0], "names") == 0)
+        rf_mcapi_print_header();
     else if (words[0] && strcmp(words[0], "manual") == 0 && words[1] && words[2])
         return manual(words[1], words[2]);
     else

@@ -21,7 +21,7 @@ static void program_help(FILE *out) {
     fputs("refrain - record the message order of an MPI program, and run it again the same\n\n",
           out);
     for (size_t i = 0; i < RF_VERBS; i++)
-        fprintf(out, "  refrain %-7s %-45s %s\n", rf_verbs[i].name, rf_verbs[i].synopsis,
+        fprintf(out, "  refrain %-10s %-45s %s\n", rf_verbs[i].name, rf_verbs[i].synopsis,
                 rf_verbs[i].summary);
     fputs("\nrefrain VERB -h: the options of a verb; refrain VERB --help: its manual page\n", out);
 }

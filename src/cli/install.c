@@ -49,6 +49,14 @@ char *rf_find_adapter(const char *mpi) {
     return preloadable(path);
 }
 
+char *rf_find_linked_adapter(void) {
+    return find("lib", RF_RELATIVE_LIBRARIES, "librefrain-mcapi.a");
+}
+
+char *rf_find_names_header(void) {
+    return find("share", RF_RELATIVE_DATA, "refrain-mcapi.h");
+}
+
 char *rf_find_manual(const char *page) {
     char *name = rf_text("%s.1", page);
     char *path = find("man", RF_RELATIVE_MANUALS, name);

@@ -4,6 +4,9 @@
 
 /* Each returns a new string, or NULL when the file is not there. */
 char *rf_find_adapter(const char *mpi);
+/* What `instrument` links into a program, and the header that renames its calls. */
+char *rf_find_linked_adapter(void);
+char *rf_find_names_header(void);
 char *rf_find_manual(const char *page);
 /* The commands that `debug` brings to gdb. */
 char *rf_find_gdb_script(void);

@@ -150,6 +150,19 @@ static bool operands(const struct rf_verb *verb, char **words, bool dashes,
             return true;
         }
         break;
+    case RF_TAKES_FILES:
+        if (dashes)
+            options->command = words;
+        else
+            options->files = words;
+        for (size_t i = 0; !dashes && words[i]; i++)
+            if (words[i][0] == '-')
+                return surplus(verb, words[i], error);
+        if (*words || options->libs)
+            return true;
+        rf_fail(error, RF_EXIT_USAGE, "%s: the %s missing", verb->name,
+                dashes ? "command after -- is" : "files are");
+        return rf_hint(error, "refrain %s -h", verb->name);
     case RF_TAKES_NOTHING:
         break;
     }

@@ -12,9 +12,10 @@ struct rf_options {
     const char *output, *scheme, *check, *mpi, *ranks, *at, *batch;
     double stall_timeout;
     uint64_t limit, event; /* UINT64_MAX: none */
-    bool json, quiet, verbose, all, fill, short_help, manual;
+    bool json, quiet, verbose, all, fill, libs, short_help, manual;
     const char *trace; /* NULL: the latest one */
     const char *name;
+    char **files;   /* ends with NULL */
     char **command; /* NULL: none was given; ends with NULL like argv. After a name: its words */
 };
 
@@ -26,6 +27,7 @@ enum rf_operands {
     RF_TAKES_TRACE_AND_COMMAND,
     RF_TAKES_TRACE_BETWEEN, /* the same, and options may also follow the trace */
     RF_TAKES_NAME,
+    RF_TAKES_FILES, /* or, after "--", a command */
 };
 
 enum rf_verb_number {

@@ -25,9 +25,14 @@
 
 #define RF_EXPORT __attribute__((visibility("default")))
 
+#ifdef RF_LINKED
+#    define RF_NAME(name) refrain_mcapi_##name
+#else
+#    define RF_NAME(name) mcapi_##name
+#endif
 #define RF_WRAPPER(result, name, parameters)                                                       \
-    RF_EXPORT result mcapi_##name parameters;                                                      \
-    RF_EXPORT result mcapi_##name parameters
+    RF_EXPORT result RF_NAME(name) parameters;                                                     \
+    RF_EXPORT result RF_NAME(name) parameters
 
 #define RF_HERE(name)                                                                              \
     const struct rf_here here = {"mcapi_" #name, RF_FN_##name,                                     \

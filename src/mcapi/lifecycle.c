@@ -209,7 +209,7 @@ static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_
     const char *trace = getenv("REFRAIN_TRACE");
     bool record = mode && strcmp(mode, "record") == 0;
     bool replay = mode && (strcmp(mode, "replay") == 0 || strcmp(mode, "alone") == 0);
-    if (!trace || (!record && !replay))
+    if (!trace || (!record && !replay) || rf_stands_back())
         return NULL;
     if (is_known(domain, number)) {
         fprintf(stderr, "refrain: node %u is initialized again: what it does now is not %s\n",

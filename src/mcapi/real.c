@@ -1,10 +1,14 @@
 #include "mcapi/real.h"
 
 #include <dlfcn.h>
+#include <elf.h>
+#include <link.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "mcapi/note.h"
 #include "trace/error.h"
 
 struct rf_real rf_reals;
@@ -38,4 +42,40 @@ void rf_reals_find(void) {
     function = find("mcapix_endpoint_name");
     memcpy(&rf_reals.endpoint_name, &function, sizeof function);
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);
+}
+
+/* ---- is it linked into the program as well? ---- */
+
+static bool has_mark(const uint8_t *notes, size_t size) {
+    while (size >= sizeof(ElfW(Nhdr))) {
+        ElfW(Nhdr) header;
+        memcpy(&header, notes, sizeof header);
+        size_t name = (header.n_namesz + 3u) & ~3u;
+        size_t whole = sizeof header + name + ((header.n_descsz + 3u) & ~3u);
+        if (whole > size)
+            return false;
+        if (header.n_type == RF_NOTE_ADAPTER && header.n_namesz == sizeof RF_NOTE_NAME &&
+            memcmp(notes + sizeof header, RF_NOTE_NAME, sizeof RF_NOTE_NAME) == 0)
+            return true;
+        notes += whole;
+        size -= whole;
+    }
+    return false;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *found) {
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum && !*(bool *)found; i++) {
+        const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+        if (header->p_type == PT_NOTE)
+            *(bool *)found =
+                has_mark((const uint8_t *)(info->dlpi_addr + header->p_vaddr), header->p_memsz);
+    }
+    return *(bool *)found;
+}
+
+bool rf_stands_back(void) {
+    bool found = false;
+    dl_iterate_phdr(visit, &found);
+    return found;
 }

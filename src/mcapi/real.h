@@ -1,9 +1,13 @@
-/* The functions of the MCAPI library behind the wrappers. */
+/* The functions of the MCAPI library behind the wrappers. The adapter has two forms, from one set
+   of sources: preloaded, its wrappers have the names of MCAPI's functions, and those are looked up
+   (real.c); linked into a program whose calls were renamed (RF_LINKED), its wrappers are called
+   refrain_mcapi_*, and those of MCAPI are called by their names (real_linked.c). */
 #ifndef RF_MCAPI_REAL_H
 #define RF_MCAPI_REAL_H
 
 #include <mcapi.h>
 #include <mcapix.h>
+#include <stdbool.h>
 
 #include "trace/compiler.h"
 
@@ -29,6 +33,8 @@ enum rf_function {
 extern struct rf_real rf_reals RF_OURS;
 extern int rf_reals_ready RF_OURS;
 void rf_reals_find(void);
+/* The program has the adapter linked into it already, and every call must be seen once. */
+bool rf_stands_back(void);
 
 RF_STEP const struct rf_real *rf_real(void) {
     if (__builtin_expect(!__atomic_load_n(&rf_reals_ready, __ATOMIC_ACQUIRE), 0))

@@ -62,7 +62,8 @@ static bool tail_name(char *to, size_t room, const char *path, struct rf_error *
 
 /* ---- zstd --------------------------------------------------------------------------------- */
 
-/* Loaded at run time: linked with it, its names would become those of the traced program. */
+/* Loaded at run time: linked with it, its names would become those of the traced program. A program
+   that Refrain is linked into (RF_LINKED) may be a static one, which cannot load anything. */
 struct zstd {
     void *library;
     size_t (*compress)(void *, size_t, const void *, size_t, int);
@@ -71,6 +72,16 @@ struct zstd {
     unsigned (*is_error)(size_t);
 };
 
+#ifdef RF_LINKED
+static void zstd_unload(struct zstd *zstd) {
+    *zstd = (struct zstd){0};
+}
+
+static bool zstd_load(struct zstd *zstd) {
+    zstd_unload(zstd);
+    return false;
+}
+#else
 static void zstd_unload(struct zstd *zstd) {
     if (zstd->library)
         dlclose(zstd->library);
@@ -93,6 +104,7 @@ static bool zstd_load(struct zstd *zstd) {
     zstd_unload(zstd);
     return false;
 }
+#endif
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
