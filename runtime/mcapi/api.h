@@ -8,4 +8,6 @@
 
 #define MC_API __attribute__((visibility("default")))
 
+extern const char mc_for_tools; /* where the functions of mcapix.h are */
+
 #endif

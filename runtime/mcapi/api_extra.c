@@ -1,6 +1,8 @@
 /* What mcapix.h offers to tools. */
 #include "api.h"
 
+const char mc_for_tools = 0;
+
 MC_API int mcapix_version(void) {
     return MCAPIX_VERSION;
 }

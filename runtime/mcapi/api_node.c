@@ -10,7 +10,7 @@
 
 /* Tools that are linked into a program look for the functions of mcapix.h by weak references, and
    those alone take nothing out of an archive. */
-__attribute__((used)) static int (*const for_tools)(void) = mcapix_version;
+__attribute__((used)) static const char *const with_programs = &mc_for_tools;
 
 static uint32_t check_names(mcapi_domain_t domain, mcapi_node_t node) {
     if (domain > MCAPI_MAX_ID)
