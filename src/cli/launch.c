@@ -12,7 +12,7 @@
 #include "messages.h"
 #include "text.h"
 
-enum { VARIABLES_MOST = 10 };
+enum { VARIABLES_MOST = 11 };
 
 struct variable {
     const char *name;
@@ -45,6 +45,8 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
         list[count++] = (struct variable){"GLIBC_TUNABLES", fill_tunables()};
     if (launch->keep)
         list[count++] = (struct variable){"REFRAIN_KEEP", rf_copy(launch->keep)};
+    if (launch->cut)
+        list[count++] = (struct variable){"REFRAIN_CUT", rf_copy("1")};
     if (launch->rank)
         list[count++] = (struct variable){"REFRAIN_RANK", rf_copy(launch->rank)};
     /* Open MPI's jobs of one process all use one directory, and the first to end takes it away. */

@@ -19,6 +19,7 @@ struct rf_launch {
     const char *check;     /* kind of checksums, or NULL */
     bool fill;             /* fresh memory of the ranks is filled */
     const char *keep;      /* the ranks that keep contents; NULL: none */
+    bool cut;              /* the recorded program did not come to its end */
     const char *rank;      /* which rank a process is that runs alone; NULL: not set */
     const char *directory; /* where to run; NULL: here */
     /* One process instead of a launcher: what it executes, whatever its first word is, and its

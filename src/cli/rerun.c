@@ -104,6 +104,13 @@ char *rf_rerun_adapter(const struct rf_rerun *rerun, struct rf_error *error) {
     return adapter;
 }
 
+static bool was_cut(const struct rf_summary *summary) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->ranks[i].ending.how != RF_END_FINALIZE)
+            return true;
+    return false;
+}
+
 /* Starts it, watches it to its end and judges it. */
 static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf_options *options,
                enum rf_verdict *verdict) {
@@ -119,6 +126,7 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         launch->check = rf_manifest_check(rerun->manifest);
         launch->fill = json_is_true(json_object_get(rerun->manifest, "fill"));
         launch->verbose = options->verbose;
+        launch->cut = rerun->summary.sparse && was_cut(&rerun->summary);
         rf_adopt_orphans();
         rf_signals_guard(0);
         if (strcmp(launch->scheme, "sender") != 0 ||

@@ -63,6 +63,8 @@ struct rf_progress {
 
    REFRAIN_RANK   alone: the rank that this process is
 
+   REFRAIN_CUT    replay of MCAPI: 1 if a node did not come to its end
+
    REFRAIN_CHECK  xor | crc32c: checksums of what a rank receives are kept, or compared */
 
 #endif

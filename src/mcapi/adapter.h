@@ -15,6 +15,8 @@
 #ifndef RF_MCAPI_ADAPTER_H
 #define RF_MCAPI_ADAPTER_H
 
+#include <sys/types.h>
+
 #include "engine/handle_map.h"
 #include "engine/session.h"
 #include "mcapi/data.h"
@@ -101,6 +103,7 @@ struct rf_node_endpoint {
 struct rf_mcapi_node {
     struct rf_session session;
     struct rf_mcapi_node *next; /* of this process */
+    pid_t thread;
     mcapi_domain_t domain;
     mcapi_node_t node;
     int32_t number;     /* of its file in the trace */

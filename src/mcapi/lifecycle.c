@@ -1,9 +1,11 @@
 /* From mcapi_initialize to the end: opens and closes the session of a node. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,14 +41,19 @@ static void forget_in_child(void) {
     owner = 0;
 }
 
+/* Its thread may be in the middle of something. */
+static bool lives(const struct rf_mcapi_node *node) {
+    return syscall(SYS_tgkill, getpid(), node->thread, 0) == 0;
+}
+
 static void end_at_exit(int status, void *unused) {
     (void)unused;
     static const struct rf_here here = {.name = "exit"};
     for (struct rf_mcapi_node *node = rf_nodes; node && getpid() == owner; node = node->next) {
         struct rf_session *session = &node->session;
-        /* A node that ends the program cuts off the others, wherever they are. Their recordings
-           stop as if they had been killed. */
-        bool cut_off = rf_this_node && rf_this_node != node;
+        /* Whoever ends the program cuts off the others, wherever they are. Their recordings stop as
+           if they had been killed. */
+        bool cut_off = rf_this_node != node && lives(node);
         if (rf_recording(node) && !cut_off) {
             rf_recorder_close(&session->recorder, RF_END_EXIT, status);
             rf_data_close(node);
@@ -130,6 +137,16 @@ static int32_t recorded_number(const struct rf_node *facts, const char *trace,
     return numbers[0];
 }
 
+static bool has_trace(const char *trace, const int32_t numbers[CHOICES]) {
+    bool any = false;
+    for (int i = 0; i < CHOICES; i++) {
+        char path[PATH_MAX];
+        snprintf(path, sizeof path, "%s/rank-%d.trace", trace, numbers[i]);
+        any = any || access(path, F_OK) == 0;
+    }
+    return any;
+}
+
 static int32_t recorded_process(const char *trace, int32_t number) {
     struct rf_error error;
     struct rf_reader *reader = rf_reader_open(trace, number, &error);
@@ -158,6 +175,9 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
                         const int32_t numbers[CHOICES]) {
     struct rf_error error = {0};
     struct rf_session *session = &node->session;
+    /* A program that was cut off may not have come to its last nodes: they are on their own. */
+    if (getenv("REFRAIN_CUT") && !has_trace(trace, numbers))
+        return;
     node->number = recorded_number(facts, trace, numbers);
     const char *run = is_watched(trace, node->number) ? getenv("REFRAIN_RUN") : NULL;
     bool opened = rf_replay_open(&session->replayer, trace, run, node->number, &error);
@@ -219,6 +239,7 @@ static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_
     }
     struct rf_mcapi_node *node = rf_room(NULL, sizeof *node);
     memset(node, 0, sizeof *node);
+    node->thread = (pid_t)syscall(SYS_gettid);
     node->domain = domain;
     node->node = number;
     node->session.stop = stop;
@@ -293,8 +314,13 @@ RF_WRAPPER(void, finalize, (mcapi_status_t * status)) {
     } else if (!rf_free(node)) {
         rf_replay_finish(session, &here, RF_END_FINALIZE, 0);
     }
+    bool free = replaying && rf_free(node);
     close_node(node);
-    real->finalize(status);
+    /* Others may be slower than they were, and look for its endpoints or send to them. So in a
+       replay it stays until its process ends. */
+    *status = MCAPI_SUCCESS;
+    if (!replaying || free)
+        real->finalize(status);
     if (replaying)
         session->replayer.progress->state = RF_STATE_FINISHED;
     rf_depth = 0;

@@ -104,7 +104,7 @@ hint: refrain record mpirun -n 4 ./program" ]
 }
 
 @test "schemes of later versions are named as such" {
-    for scheme in sender race cdc; do
+    for scheme in race cdc; do
         run_apart "$REFRAIN" record -s "$scheme" touch ran
         expect_status 120
         expect_in "$stderr" "--scheme $scheme: not available in this version"
@@ -173,7 +173,7 @@ hint: refrain record mpirun -n 4 ./program" ]
     [ "${COMPREPLY[*]}" = "--stall-timeout" ]
     COMP_WORDS=(refrain record -m '') COMP_CWORD=3
     _refrain
-    [ "${COMPREPLY[*]}" = "openmpi mpich" ]
+    [ "${COMPREPLY[*]}" = "openmpi mpich mcapi" ]
 }
 
 # expect_zsh LINE MATCH...: what zsh offers after the line, in any order.
@@ -201,7 +201,7 @@ expect_zsh() {
     expect_zsh "refrain re" record replay
     expect_zsh "refrain --v" --version
     expect_zsh "refrain replay --st" --stall-timeout
-    expect_zsh "refrain record -m " openmpi mpich
+    expect_zsh "refrain record -m " openmpi mpich mcapi
     expect_zsh "refrain record --output e" elsewhere
     expect_zsh "refrain info traces/" traces/app-1 app-1
     expect_zsh "refrain dump --rank 0 t" traces/app-1 traces
