@@ -203,7 +203,9 @@ char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symb
     case RF_END_ABORT:
         return rf_text("aborted with code %d", ending->code);
     case RF_END_EXIT:
-        return rf_text("exited with status %d without MPI_Finalize", ending->code);
+        return rf_text("exited with status %d without %s", ending->code,
+                       strcmp(rank->node.adapter, "mcapi") == 0 ? "mcapi_finalize"
+                                                                : "MPI_Finalize");
     case RF_END_NONE:
         break;
     }

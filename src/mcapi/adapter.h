@@ -292,7 +292,13 @@ int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
 /* ---- messages.c ---- */
 
 /* The name of the message that the library has just delivered to this thread. */
-struct rf_message_name rf_delivered(const void *data, size_t size);
+struct rf_message_name rf_delivered(const void *data, size_t size, bool cut);
+/* The part of it that depends on nothing else. */
+int32_t rf_contents_name(const void *data, size_t size);
+/* A node in one number. */
+static inline int32_t rf_node_name(mcapi_domain_t domain, mcapi_node_t number) {
+    return (int32_t)((domain << 16 ^ number) & INT32_MAX);
+}
 /* Messages that one node sends are mostly received in that order, and then nothing need be kept of
    their numbers. Record: keeps it if it is another one than usual, and the stamp if there are any;
    `back`: how many posts ago, 0 for the receive before. Replay: tells the number. */

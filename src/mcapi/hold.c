@@ -41,9 +41,24 @@ static struct rf_message *take_oldest(struct rf_hold *hold) {
                                      : unlink_from(hold, oldest, NULL, hold->buckets[oldest].first);
 }
 
+/* What a message was cut to is all that is known of it. */
+static struct rf_message *take_longer(struct rf_hold *hold, const struct rf_message_name *name) {
+    size_t size = (size_t)(-1 - name->second);
+    for (uint32_t bucket = 0; bucket < RF_HOLD_BUCKETS; bucket++) {
+        struct rf_message *before = NULL;
+        for (struct rf_message *message = hold->buckets[bucket].first; message;
+             before = message, message = message->next)
+            if (message->size > size && rf_contents_name(message->data, size) == name->first)
+                return unlink_from(hold, bucket, before, message);
+    }
+    return NULL;
+}
+
 struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_name *name) {
     if (!name)
         return take_oldest(hold);
+    if (!rf_reals.origin && name->second < 0)
+        return take_longer(hold, name);
     uint32_t bucket = bucket_of(name);
     struct rf_message *before = NULL;
     for (struct rf_message *message = hold->buckets[bucket].first; message;
@@ -56,7 +71,7 @@ struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_na
 static void keep(struct rf_hold *hold, size_t size) {
     struct rf_message *message = rf_room(NULL, sizeof *message + size);
     message->next = NULL;
-    message->name = rf_delivered(hold->buffer, size);
+    message->name = rf_delivered(hold->buffer, size, false);
     message->place = hold->come++;
     message->size = size;
     memcpy(message->data, hold->buffer, size);

@@ -11,7 +11,8 @@
 
 /* What tells messages apart. On Refrain's own runtime: who sent it (domain and node), from which
    port with which priority, and its number among the messages from there to here. On any other: the
-   checksum of the contents and their size; equal ones are interchangeable, and the number is 0. */
+   checksum of the contents and their size, or -1 - size if it was cut to that; equal ones are
+   interchangeable, and the number is 0. */
 struct rf_message_name {
     int32_t first, second;
     uint32_t sequence;

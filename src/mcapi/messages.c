@@ -6,14 +6,18 @@
 
 #include "trace/checksum.h"
 
-struct rf_message_name rf_delivered(const void *data, size_t size) {
+int32_t rf_contents_name(const void *data, size_t size) {
+    return (int32_t)(rf_checksum(RF_CHECKSUM_CRC32C, data, size) & INT32_MAX);
+}
+
+struct rf_message_name rf_delivered(const void *data, size_t size, bool cut) {
     struct mcapix_origin origin;
     if (rf_reals.origin && rf_reals.origin(&origin))
-        return (struct rf_message_name){(int32_t)((origin.domain << 16 ^ origin.node) & INT32_MAX),
+        return (struct rf_message_name){rf_node_name(origin.domain, origin.node),
                                         (int32_t)(origin.port ^ origin.priority << 28),
                                         (uint32_t)origin.sequence, origin.stamp};
-    return (struct rf_message_name){
-        (int32_t)(rf_checksum(RF_CHECKSUM_CRC32C, data, size) & INT32_MAX), (int32_t)size, 0, 0};
+    return (struct rf_message_name){rf_contents_name(data, size),
+                                    cut ? -1 - (int32_t)size : (int32_t)size, 0, 0};
 }
 
 /* The number that comes next from there; priorities of one sender share it. */
@@ -184,7 +188,7 @@ RF_WRAPPER(void, msg_recv,
     if (rf_recording(node)) {
         real->msg_recv(endpoint, buffer, room, size, status);
         if (rf_is_delivery(*status)) {
-            struct rf_message_name name = rf_delivered(buffer, *size);
+            struct rf_message_name name = rf_delivered(buffer, *size, *status != MCAPI_SUCCESS);
             rf_record(node, &here, RF_RECV, channel, name.first, name.second);
             rf_record_sequence(node, &here, channel, &name, 0);
             rf_keep(node, buffer, *size, *status != MCAPI_SUCCESS);

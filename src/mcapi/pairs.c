@@ -46,10 +46,6 @@ static uint32_t slot_of(int32_t source, uint32_t port, int32_t to, uint32_t to_p
     return (uint32_t)(rf_handle_hash(rf_handle_hash(one) ^ other) >> 48);
 }
 
-static int32_t node_name(mcapi_domain_t domain, mcapi_node_t number) {
-    return (int32_t)((domain << 16 ^ number) & INT32_MAX);
-}
-
 struct rf_pair *rf_pair_of(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
     struct rf_pairs *pairs = &node->pairs;
     for (uint32_t i = 0; i < pairs->count; i++)
@@ -63,8 +59,8 @@ struct rf_pair *rf_pair_of(struct rf_mcapi_node *node, mcapi_endpoint_t from, mc
     mcapi_port_t port, to_port;
     if (rf_reals.endpoint_name && rf_reals.endpoint_name(from, &domain, &number, &port) &&
         rf_reals.endpoint_name(to, &to_domain, &to_number, &to_port)) {
-        pair->slot =
-            slot_of(node_name(domain, number), port, node_name(to_domain, to_number), to_port);
+        pair->slot = slot_of(rf_node_name(domain, number), port, rf_node_name(to_domain, to_number),
+                             to_port);
         rf_turn_find(&node->turns, pair, port, to_domain, to_number, to_port);
     }
     return pair;
@@ -87,6 +83,6 @@ void rf_pair_took(struct rf_mcapi_node *node, uint32_t channel,
     if (!node->pairs.taken)
         return;
     uint32_t slot = slot_of(name->first, (uint32_t)name->second & 0x0fffffff,
-                            node_name(node->domain, node->node), node->endpoints[channel].port);
+                            rf_node_name(node->domain, node->node), node->endpoints[channel].port);
     __atomic_fetch_add(&node->pairs.taken[slot], 1, __ATOMIC_RELAXED);
 }

@@ -80,7 +80,7 @@ static void record_match(struct rf_mcapi_node *node, struct completion *completi
         rf_keep(node, *posted->packet, completion->size, false);
     } else if (!posted->matched) {
         completion->named = true;
-        completion->name = rf_delivered(posted->buffer, completion->size);
+        completion->name = rf_delivered(posted->buffer, completion->size, completion->cut);
         completion->channel = rf_packed_channel(posted->post.what);
         completion->back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
         rf_recorder_match(&node->session.recorder, &posted->post, completion->name.first,

@@ -296,3 +296,39 @@ check_alone() {
     expect_status 120
     expect_in "$stderr" "is for programs that use MCAPI"
 }
+
+# An implementation that has the functions of the specification and nothing else.
+foreign_library() {
+    mkdir foreign
+    echo '{ global: mcapi_*; local: *; };' > foreign/map
+    cc -shared -o foreign/libmcapi.so.2 -Wl,-soname,libmcapi.so.2 -Wl,--version-script=foreign/map \
+        -Wl,--whole-archive "$(dirname "$REFRAIN")/lib/libmcapi.a" -Wl,--no-whole-archive -pthread
+    export LD_LIBRARY_PATH=$PWD/foreign
+}
+
+@test "another implementation: messages are told apart by their contents" {
+    foreign_library
+    for program in recv wait_any test truncate; do
+        for mode in "" --processes; do
+            rm -rf trace recorded replayed
+            mcapi $program ${mode:+"$mode"}
+            logged recorded "$REFRAIN" record -q -o trace "${launch[@]}"
+            expect_status 0
+            logged replayed "$REFRAIN" replay -q trace
+            expect_status 0
+            diff -r recorded replayed
+        done
+    done
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "told apart by their contents"
+}
+
+@test "another implementation: scheme sender says that it cannot" {
+    foreign_library
+    mcapi recv
+    run_apart "$REFRAIN" record -s sender -o trace "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "does not tell the order of deliveries"
+    run_apart timeout 60 "$REFRAIN" replay -q trace
+    expect_status 0
+}
