@@ -87,7 +87,7 @@ static int collect(const char *directory, char said[160]) {
     return marks;
 }
 
-/* Runs ourselves twice under the launcher, as a recording would. */
+/* Runs ourselves twice under the launcher, as a recording would; or once, without any. */
 static int run_probe(const char *launcher_path, enum rf_launcher launcher, const char *adapter,
                      char said[160]) {
     char directory[] = "/tmp/refrain-doctor-XXXXXX";
@@ -100,7 +100,10 @@ static int run_probe(const char *launcher_path, enum rf_launcher launcher, const
     char *hydra[] = {
         (char *)launcher_path,         (char *)"-n", (char *)"2", self, (char *)"--probe",
         (char *)rf_base_name(adapter), NULL};
-    struct rf_launch launch = {.command = launcher == RF_LAUNCHER_OPENMPI ? openmpi : hydra,
+    char *none[] = {self, (char *)"--probe", (char *)rf_base_name(adapter), NULL};
+    struct rf_launch launch = {.command = launcher == RF_LAUNCHER_OPENMPI ? openmpi
+                                          : launcher == RF_LAUNCHER_HYDRA ? hydra
+                                                                          : none,
                                .launcher = launcher,
                                .adapter = adapter,
                                .mode = "probe",
@@ -250,6 +253,19 @@ static void print_json(const struct findings *findings, bool works) {
     json_decref(object);
 }
 
+/* Programs that use MCAPI need no launcher, and bring their library. */
+static bool examine_mcapi(struct findings *findings) {
+    char said[160] = "";
+    char *adapter = rf_find_adapter("mcapi");
+    bool works = adapter && run_probe(NULL, RF_LAUNCHER_NONE, adapter, said) == 1;
+    find(findings, "MCAPI", works ? GOOD : BAD,
+         !adapter ? rf_copy("librefrain-mcapi.so was not found")
+         : works  ? rf_copy("the preload reaches programs")
+                  : rf_text("the preload does not reach programs: %s", said));
+    free(adapter);
+    return works;
+}
+
 int rf_verb_doctor(const struct rf_options *options) {
     struct findings findings = {0};
     struct rf_error error = {0};
@@ -263,7 +279,8 @@ int rf_verb_doctor(const struct rf_options *options) {
                    : rf_copy(error.text));
     const char *only = options->mpi ? options->mpi : detected.mpi;
     if (only && !rf_known_mpi(only)) {
-        rf_fail(&error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi and mpich are known", only);
+        rf_fail(&error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi, mpich and mcapi are known",
+                only);
         rf_hint(&error, "refrain doctor");
         return rf_report_error(&error);
     }
@@ -272,6 +289,9 @@ int rf_verb_doctor(const struct rf_options *options) {
         works = examine_mpi(&findings, "openmpi", RF_LAUNCHER_OPENMPI) || works;
     if (!only || strcmp(only, "mpich") == 0)
         works = examine_mpi(&findings, "mpich", RF_LAUNCHER_HYDRA) || works;
+    /* Who names nothing has MPI in mind. */
+    if (!only || !rf_is_mpi(only))
+        works = examine_mcapi(&findings) && (works || only);
     works = works && known;
     examine_disk(&findings);
     examine_debugging(&findings);

@@ -332,3 +332,11 @@ foreign_library() {
     run_apart timeout 60 "$REFRAIN" replay -q trace
     expect_status 0
 }
+
+@test "doctor finds the adapter for MCAPI" {
+    mcapi recv
+    run_apart "$REFRAIN" doctor -- "${launch[@]}"
+    expect_status 0
+    expect_in "$output" "uses MCAPI"
+    expect_in "$output" "the preload reaches programs"
+}
