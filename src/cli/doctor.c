@@ -289,9 +289,8 @@ int rf_verb_doctor(const struct rf_options *options) {
         works = examine_mpi(&findings, "openmpi", RF_LAUNCHER_OPENMPI) || works;
     if (!only || strcmp(only, "mpich") == 0)
         works = examine_mpi(&findings, "mpich", RF_LAUNCHER_HYDRA) || works;
-    /* Who names nothing has MPI in mind. */
-    if (!only || !rf_is_mpi(only))
-        works = examine_mcapi(&findings) && (works || only);
+    bool mcapi = (!only || !rf_is_mpi(only)) && examine_mcapi(&findings);
+    works = works || (mcapi && only); /* who names nothing has MPI in mind */
     works = works && known;
     examine_disk(&findings);
     examine_debugging(&findings);
