@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -36,14 +35,11 @@ bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char 
     memset(replayer, 0, sizeof *replayer);
     replayer->progress = run ? map_progress(run, rank, error) : NULL;
     replayer->watched = replayer->progress != NULL;
-    if (!replayer->watched) {
-        replayer->progress = calloc(1, sizeof *replayer->progress);
-        if (run)
-            return false;
-    }
+    if (!replayer->watched)
+        replayer->progress = &replayer->own;
+    if (run && !replayer->watched)
+        return false;
     struct rf_progress *progress = replayer->progress;
-    if (!progress)
-        return rf_fail(error, RF_EXIT_ENVIRONMENT, "out of memory");
     progress->rank = rank;
     progress->pid = (int32_t)getpid();
     gethostname(progress->host, sizeof progress->host - 1);

@@ -28,7 +28,8 @@ struct rf_replayer {
     bool ready;
     bool free;    /* past the end of a recording that was cut off: the program decides again */
     bool watched; /* by the command line */
-    struct rf_progress *progress;                 /* mapped, or its own when nobody watches */
+    struct rf_progress *progress; /* mapped, or `own` when nobody watches */
+    struct rf_progress own;
     struct rf_event history[RF_PROGRESS_HISTORY]; /* a ring; lists are not kept */
     uint32_t remembered;
     struct rf_here waited;     /* the last wait that is shown */
