@@ -28,7 +28,7 @@ log_size() {
     done
     kill -TERM $recorder
     wait $recorder || true
-    log_size=$(du -k measured/rank-0.tail | cut -f1)
+    log_size=$(du -k --apparent-size measured/rank-0.tail | cut -f1)
 }
 
 # The log fits, the trace does not.

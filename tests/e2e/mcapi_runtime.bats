@@ -39,9 +39,9 @@ EOT
 link() {
     local package=$1 source=$2 output=$3 flags
     shift 3
-    flags=$(pkg-config --cflags --libs "$package")
-    # shellcheck disable=SC2086 # a list of words
-    "$@" -Wall -Wextra -Wpedantic -Wshadow -Werror -o "$output" "$source" $flags \
+    # Blanks in the path of a build are quoted as for a shell.
+    eval "flags=($(pkg-config --cflags --libs "$package"))"
+    "$@" -Wall -Wextra -Wpedantic -Wshadow -Werror -o "$output" "$source" "${flags[@]}" \
         "-Wl,-rpath,$(pkg-config --variable=libdir "$package")"
 }
 
@@ -151,7 +151,7 @@ EOT
 hello from 1 in a
 hello from 2 in b
 hello from 1 in b" ]
-    ! ls /dev/shm | grep "e2e=2f$$"
+    if ls /dev/shm | grep "e2e=2f$$"; then return 1; fi
 }
 
 @test "what a killed job leaves is removed by the next start, its own or another's" {
@@ -166,7 +166,7 @@ hello from 1 in b" ]
         wait $killed || true # now it is there, unless some other program has started meanwhile
         run env MCAPI_JOB="$next" ./node 1 1
         expect_status 0
-        ! ls /dev/shm | grep "killed-$$"
+        if ls /dev/shm | grep "killed-$$"; then return 1; fi
     done
 }
 
@@ -193,7 +193,7 @@ hello from 1 in b" ]
     kill -9 $first $second
     wait $first $second || true
     ./node 1 > /dev/null
-    ! ls /dev/shm | grep "taken-$$"
+    if ls /dev/shm | grep "taken-$$"; then return 1; fi
 }
 
 @test "only the API is exported, and all of it has tests of its statuses" {
