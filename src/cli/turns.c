@@ -200,9 +200,10 @@ static bool write_node(const struct book *book, const struct rf_summary *summary
 static bool write_all(const struct book *book, const struct rf_summary *summary, const char *run,
                       struct rf_error *error) {
     struct rf_turns head = {.count = (uint32_t)book->count};
-    char *states = rf_allocate(book->count + 1, 1);
+    uint32_t *states = rf_allocate(book->count + 1, sizeof *states);
     char *path = rf_text("%s/turns", run);
-    bool good = write_file(path, &head, sizeof head, states, book->count + 1, error);
+    bool good =
+        write_file(path, &head, sizeof head, states, (book->count + 1) * sizeof *states, error);
     for (size_t i = 0; i < summary->count && good; i++)
         good = write_node(book, summary, i, run, error);
     free(path);

@@ -17,13 +17,14 @@ enum rf_turn_state {
     RF_TURN_CLAIMED = 4, /* its receiver is in the call that takes it, and will pass the turn on */
     RF_TURN_PASSED = 8,
 };
+#define RF_TURN_BITS 4 /* above them: the thread that has claimed it */
 
 struct rf_turns {
     uint32_t count;  /* deliveries */
     uint32_t next;   /* the one whose turn it is; a futex */
     uint32_t asleep; /* how many wait for another one */
     uint32_t zero;
-    uint8_t states[]; /* enum rf_turn_state, of each */
+    uint32_t states[]; /* of each: enum rf_turn_state, and who has claimed it */
 };
 
 /* A message that was delivered: the `sequence`-th from that port of this node to there. */

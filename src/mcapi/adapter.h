@@ -11,7 +11,8 @@
 
    What is the same in every run leaves no event: it enters the session's signature. A call that
    returns another status than MCAPI_SUCCESS leaves an error event, placed by the number of signed
-   calls before it. While recording, nothing here takes a lock, calls the system or allocates. */
+   calls before it. While recording, nothing here takes a lock or calls the system, and memory is
+   allocated only when a table grows (or for a wait on more than 64 requests). */
 #ifndef RF_MCAPI_ADAPTER_H
 #define RF_MCAPI_ADAPTER_H
 
@@ -234,30 +235,26 @@ bool rf_send_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi
         RF_CALL_AS(call, rf_send_again(node, &copy, status, &gone));                               \
     } while (0)
 
-/* The same for a call that makes a request. `made` is where the library puts it: in a replay the
+/* The same for calls that make a request. `made` is where the library puts it: in a replay the
    program gets one of ours. */
-#define RF_CALL_REQUEST(call)                                                                      \
-    do {                                                                                           \
-        mcapi_request_t real_request = 0, *made = rf_recording(node) ? request : &real_request;    \
-        RF_CALL(call);                                                                             \
-        if (!rf_recording(node) && !rf_is_failure(*status))                                        \
-            *request = rf_request_new(                                                             \
-                node, &(struct rf_request){.kind = RF_REQUEST_REAL, .real = real_request});        \
-    } while (0)
-
-/* The same for one that sends so many bytes. */
-#define RF_CALL_SEND_REQUEST(bytes, call)                                                          \
+#define RF_CALL_REQUEST_AS(call, again, ...)                                                       \
     do {                                                                                           \
         mcapi_request_t real_request = 0, *made = rf_recording(node) ? request : &real_request;    \
         bool gone = false;                                                                         \
-        RF_CALL_AS(call, rf_send_again(node, &copy, status, &gone));                               \
+        RF_CALL_AS(call, again);                                                                   \
         if (!rf_recording(node) && !rf_is_failure(*status))                                        \
             *request = rf_request_new(node, &(struct rf_request){.kind = RF_REQUEST_REAL,          \
                                                                  .real = real_request,             \
                                                                  .complete = gone,                 \
-                                                                 .size = (bytes),                  \
-                                                                 .status = MCAPI_SUCCESS});        \
+                                                                 __VA_ARGS__});                    \
     } while (0)
+#define RF_CALL_REQUEST(call)                                                                      \
+    RF_CALL_REQUEST_AS(call, rf_again(node, &copy, *status), .status = MCAPI_SUCCESS)
+
+/* The same for one that sends so many bytes. */
+#define RF_CALL_SEND_REQUEST(bytes, call)                                                          \
+    RF_CALL_REQUEST_AS(call, rf_send_again(node, &copy, status, &gone), .size = (bytes),           \
+                       .status = MCAPI_SUCCESS)
 
 /* Something that the outside returned: recorded, or what was recorded instead. */
 int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value);

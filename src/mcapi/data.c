@@ -31,26 +31,23 @@ void rf_data_close(struct rf_mcapi_node *node) {
         fprintf(stderr, "refrain: node %d: %s\n", node->number, error.text);
     if (node->data.reader)
         rf_contents_reader_close(node->data.reader);
+    free(node->data.room);
     node->data = (struct rf_data){0};
 }
 
 /* A length and what follows are one put: a death leaves both or none. */
 void rf_keep(struct rf_mcapi_node *node, const void *data, size_t size, bool cut) {
-    uint8_t room[512], *at;
-    if (!node->data.writer)
+    struct rf_data *kept = &node->data;
+    if (!kept->writer)
         return;
-    at = rf_varint_put(room, (uint64_t)size << 1 | cut);
-    if (size <= sizeof room - RF_VARINT_BYTES) {
-        if (size)
-            memcpy(at, data, size);
-        rf_contents_put(node->data.writer, room, (size_t)(at - room) + size);
-        return;
+    if (size + RF_VARINT_BYTES > kept->room_size) {
+        kept->room_size = 2 * size + 512;
+        kept->room = rf_room(kept->room, kept->room_size);
     }
-    uint8_t *large = rf_room(NULL, size + RF_VARINT_BYTES);
-    memcpy(large, room, (size_t)(at - room));
-    memcpy(large + (at - room), data, size);
-    rf_contents_put(node->data.writer, large, (size_t)(at - room) + size);
-    free(large);
+    uint8_t *at = rf_varint_put(kept->room, (uint64_t)size << 1 | cut);
+    if (size)
+        memcpy(at, data, size);
+    rf_contents_put(kept->writer, kept->room, (size_t)(at - kept->room) + size);
 }
 
 void rf_keep_size(struct rf_mcapi_node *node, size_t size) {

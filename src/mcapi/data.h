@@ -16,6 +16,8 @@ struct rf_data {
     struct rf_contents_writer *writer;
     struct rf_contents_reader *reader;
     uint64_t handles; /* of channels, so far */
+    uint8_t *room;    /* record: for a message and its length; grows with the largest */
+    size_t room_size;
 };
 
 bool rf_data_open(struct rf_mcapi_node *node, const char *trace, bool record,

@@ -73,7 +73,7 @@ static void advance(struct rf_turns *shared) {
     bool any = false;
     for (;;) {
         uint32_t turn = __atomic_load_n(&shared->next, __ATOMIC_SEQ_CST);
-        uint8_t ready = RF_TURN_SENT | RF_TURN_POSTED;
+        uint32_t ready = RF_TURN_SENT | RF_TURN_POSTED;
         if (turn >= shared->count)
             break;
         if (!__atomic_compare_exchange_n(&shared->states[turn], &ready, ready | RF_TURN_PASSED,
@@ -88,10 +88,10 @@ static void advance(struct rf_turns *shared) {
         wake(shared);
 }
 
-static void mark(struct rf_turns *shared, uint32_t turn, enum rf_turn_state state) {
+static void mark(struct rf_turns *shared, uint32_t turn, uint32_t state) {
     if (turn == RF_NO_TURN || turn >= shared->count)
         return;
-    __atomic_fetch_or(&shared->states[turn], (uint8_t)state, __ATOMIC_SEQ_CST);
+    __atomic_fetch_or(&shared->states[turn], state, __ATOMIC_SEQ_CST);
     advance(shared);
 }
 
@@ -110,11 +110,25 @@ static uint32_t now_ms(void) {
     return (uint32_t)(now.tv_sec * 1000 + now.tv_nsec / 1000000);
 }
 
+/* Is the thread waiting for something, or has it ended? One that only waits for a core is not. */
+static bool is_asleep(uint32_t thread) {
+    char path[64], text[512] = "";
+    snprintf(path, sizeof path, "/proc/%u/stat", thread);
+    FILE *file = fopen(path, "re");
+    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+    if (file)
+        fclose(file);
+    text[length] = 0;
+    const char *state = strrchr(text, ')');
+    return !state || state[1] != ' ' || state[2] != 'R';
+}
+
 /* The program of the one whose turn it is may wait for something else than a call of MCAPI, and
    that for us. */
 static void hurry(struct rf_turns *shared, uint32_t turn) {
-    uint8_t state = __atomic_load_n(&shared->states[turn], __ATOMIC_SEQ_CST);
-    if ((state & (RF_TURN_SENT | RF_TURN_POSTED)) == (RF_TURN_SENT | RF_TURN_POSTED))
+    uint32_t state = __atomic_load_n(&shared->states[turn], __ATOMIC_SEQ_CST);
+    if ((state & (RF_TURN_SENT | RF_TURN_POSTED)) == (RF_TURN_SENT | RF_TURN_POSTED) &&
+        is_asleep(state >> RF_TURN_BITS))
         mark(shared, turn, RF_TURN_PASSED);
 }
 
@@ -125,19 +139,22 @@ static void sleep_until_moved(struct rf_turns *shared, uint32_t seen) {
     __atomic_fetch_sub(&shared->asleep, 1, __ATOMIC_SEQ_CST);
 }
 
+static uint32_t claim(const struct rf_mcapi_node *node) {
+    return (uint32_t)node->thread << RF_TURN_BITS | RF_TURN_CLAIMED;
+}
+
 void rf_turn_take(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t turn) {
     struct rf_turns *shared = node->turns.shared;
     if (!shared || turn == RF_NO_TURN || turn >= shared->count)
         return;
     rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
     /* If it went through before, nobody waits for us to pass it on. */
-    if (__atomic_fetch_or(&shared->states[turn], RF_TURN_CLAIMED, __ATOMIC_SEQ_CST) &
-        RF_TURN_PASSED)
+    if (__atomic_fetch_or(&shared->states[turn], claim(node), __ATOMIC_SEQ_CST) & RF_TURN_PASSED)
         return;
     uint32_t last = RF_NO_TURN, since = 0, looks = 0;
     for (;;) {
         uint32_t seen = __atomic_load_n(&shared->next, __ATOMIC_SEQ_CST);
-        uint8_t state = __atomic_load_n(&shared->states[turn], __ATOMIC_SEQ_CST);
+        uint32_t state = __atomic_load_n(&shared->states[turn], __ATOMIC_SEQ_CST);
         if (seen > turn)
             return;
         if (seen == turn && state & RF_TURN_SENT)
@@ -175,7 +192,8 @@ uint32_t rf_turn_receive(struct rf_mcapi_node *node) {
     if (!list->shared || list->received >= list->receive_count)
         return RF_NO_TURN;
     uint32_t turn = list->receives[list->received++];
-    mark(list->shared, turn, RF_TURN_POSTED);
+    /* It waits already: the turn must not pass by. */
+    mark(list->shared, turn, RF_TURN_POSTED | claim(node));
     return turn;
 }
 
