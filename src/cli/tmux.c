@@ -104,9 +104,14 @@ static char *open_window(struct rf_tmux *tmux, const struct plan *plan, size_t n
     char *answer;
     if (number == 0 && !tmux->inside) {
         tmux->session = rf_text("refrain-%d", (int)getpid());
-        answer = run(error, "new-session", "-d", "-P", "-F", format, "-s", tmux->session, "-n",
-                     name, "-x", width, "-y", height, "-c", plan->here, plan->program, "--pane",
-                     plan->directory, rank, (char *)NULL);
+        /* A server whose last session has just ended still listens, for a moment. */
+        int tries = 0;
+        do {
+            usleep(tries ? 50000 : 0);
+            answer = run(error, "new-session", "-d", "-P", "-F", format, "-s", tmux->session, "-n",
+                         name, "-x", width, "-y", height, "-c", plan->here, plan->program, "--pane",
+                         plan->directory, rank, (char *)NULL);
+        } while (!answer && strstr(error->text, "server exited") && tries++ < 20);
     } else {
         char *target = tmux->inside ? NULL : rf_text("%s:", tmux->session);
         answer =

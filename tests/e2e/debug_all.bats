@@ -20,6 +20,14 @@ teardown() {
 # The server that stands for the user's terminal.
 desk() { tmux -L desk -f /dev/null "$@"; }
 
+# Until it is gone: one that is about to end still takes connections.
+end_desk() {
+    local pid
+    pid=$(desk display-message -p '#{pid}')
+    desk kill-server
+    eventually eval "! kill -0 $pid 2> /dev/null"
+}
+
 # Everyone gets two messages from everyone, in the order in which they come; rank 0 then one more from each.
 compile_all() {
     compile "$1" all << 'END'
@@ -271,7 +279,7 @@ check_outside() {
     eventually eval '! pgrep -f "^$PWD/all"'
     expect_nothing_left
     # The same while it is looked at.
-    desk kill-server
+    end_desk
     begin 130 40 --event 3
     eventually shows 1 "rank 1 stopped, after 4 events"
     tmux kill-session
@@ -294,7 +302,7 @@ check_outside() {
             is_gone "$rank"
         done
         expect_nothing_left
-        desk kill-server
+        end_desk
     done
 }
 
