@@ -305,27 +305,14 @@ static void change_current(struct rf_progress *progress) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
-/* A process waits when all of its threads that have called do: one that computes may be what the
-   others, here or elsewhere, wait for. */
-static void show_strand(struct rf_replayer *replayer, bool waits) {
-    struct rf_strands *strands = &replayer->shared->strands;
-    struct rf_strand *strand = rf_strand_here;
-    rf_lock(&strands->lock);
-    if (strand && strand->waiting != waits) {
-        strand->waiting = waits;
-        strands->waiting += waits ? 1 : -1;
-    }
-    bool all = strands->waiting >= strands->live;
-    rf_unlock(&strands->lock);
-    if (replayer->progress->state != RF_STATE_DIVERGED)
-        replayer->progress->state = all ? RF_STATE_WAITING : RF_STATE_RUNNING;
-}
-
-void rf_progress_go_shared(struct rf_replayer *replayer) {
-    rf_lock(&replayer->lock);
+void rf_progress_go(struct rf_replayer *replayer) {
+    lock_shown(replayer);
     replayer->progress->calls++;
-    show_strand(replayer, false);
-    rf_unlock(&replayer->lock);
+    if (replayer->progress->state != RF_STATE_DIVERGED)
+        replayer->progress->state = RF_STATE_RUNNING;
+    unlock_shown(replayer);
+    if (replayer->show)
+        replayer->show(NULL);
 }
 
 void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, int32_t peer,
@@ -346,11 +333,11 @@ void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, 
     current->tag = tag;
     current->chosen = current->requests = 0;
     change_current(progress);
-    if (replayer->shared)
-        show_strand(replayer, true);
-    else
+    if (progress->state != RF_STATE_DIVERGED)
         progress->state = RF_STATE_WAITING;
     unlock_shown(replayer);
+    if (replayer->show)
+        replayer->show(here);
 }
 
 void rf_progress_requests(struct rf_replayer *replayer, int32_t chosen, int32_t requests) {

@@ -34,6 +34,9 @@ struct rf_replayer {
     struct rf_here waited;     /* the last wait that is shown */
     struct rf_session *shared; /* the session, if threads have their own cursors */
     int lock;                  /* of what is shown, if so */
+    /* Shows that this thread is in a call that may block, or, for NULL, has come out of it; or
+       NULL. */
+    void (*show)(const struct rf_here *here);
     bool diverged;
     volatile uint64_t stop_at; /* a debugger writes it: stop when so many events were played */
 };
@@ -83,15 +86,7 @@ void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, 
                       int32_t tag);
 /* Adds to what is shown: of how many requests how many are waited for. */
 void rf_progress_requests(struct rf_replayer *replayer, int32_t chosen, int32_t requests);
-void rf_progress_go_shared(struct rf_replayer *replayer);
-static inline void rf_progress_go(struct rf_replayer *replayer) {
-    if (replayer->shared) {
-        rf_progress_go_shared(replayer);
-        return;
-    }
-    replayer->progress->calls++;
-    replayer->progress->state = RF_STATE_RUNNING;
-}
+void rf_progress_go(struct rf_replayer *replayer);
 
 /* "source 3, tag 7": what an event says, for people. */
 void rf_describe_event(const struct rf_event *event, char *text, size_t size);

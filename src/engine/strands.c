@@ -48,7 +48,6 @@ bool rf_strand_meet(struct rf_session *session, int number) {
     struct rf_strands *strands = &session->strands;
     rf_lock(&strands->lock);
     rf_strand_here = find(strands, number);
-    strands->live += rf_strand_here != NULL;
     rf_unlock(&strands->lock);
     return rf_strand_here != NULL;
 }
@@ -58,15 +57,6 @@ void rf_strands_open(struct rf_session *session, int number) {
     session->shared = rf_strand_meet(session, number);
     if (session->shared)
         rf_strand_here->signs = &session->signs;
-}
-
-void rf_strand_part(struct rf_session *session, struct rf_strand *strand) {
-    struct rf_strands *strands = &session->strands;
-    rf_lock(&strands->lock);
-    strands->live--;
-    strands->waiting -= strand->waiting;
-    strand->waiting = false;
-    rf_unlock(&strands->lock);
 }
 
 /* ---- record ---- */

@@ -37,7 +37,6 @@ struct rf_strand {
     int number; /* of the thread, the same in every run */
     struct rf_signs *signs;
     struct rf_signs own;
-    bool waiting; /* replay: it is shown as such */
     /* Replay: the next event, and those that were read ahead. */
     struct rf_cursor cursor;
     struct rf_queued *first, *last;
@@ -53,7 +52,6 @@ struct rf_strands {
     int lock;           /* replay: of the queues, the list and the reader */
     uint64_t remaining; /* replay: events that were split off and not played */
     bool ended;         /* replay: the reader is at its end */
-    int live, waiting;  /* replay: threads that have called and not ended, and those that wait */
 };
 
 /* The strand of this thread, NULL if its session is not shared. */
@@ -66,9 +64,8 @@ struct rf_session;
 void rf_strands_open(struct rf_session *session, int number);
 /* The strand with this number; made when it is first asked for. NULL if there cannot be one. */
 struct rf_strand *rf_strand_find(struct rf_session *session, int number);
-/* This thread calls for the first time, or has ended. */
+/* This thread calls for the first time. False if it cannot be told apart. */
 bool rf_strand_meet(struct rf_session *session, int number);
-void rf_strand_part(struct rf_session *session, struct rf_strand *strand);
 
 /* Record: what is appended now is this thread's. The session is locked. */
 void rf_strand_append(struct rf_session *session);

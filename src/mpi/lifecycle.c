@@ -120,6 +120,8 @@ static void open_replay(struct rf_session *session, const struct rf_node *node,
         rf_replay_open(&session->replayer, trace, getenv("REFRAIN_RUN"), node->rank, &error);
     session->mode = RF_REPLAYING;
     session->replayer.progress->size = node->size;
+    if (!alone)
+        rf_order_replay(session);
     if (!opened)
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
     if (!alone)

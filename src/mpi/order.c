@@ -1,19 +1,28 @@
 #include "mpi/order.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 
 #include "mpi/kept.h"
+#include "threads/adapter.h"
 
 struct rf_order rf_order;
 _Thread_local struct rf_self rf_self
     __attribute__((tls_model("initial-exec"))) = {.depth = RF_STRANGER};
 
-static pthread_key_t at_thread_end;
+RF_EXPORT rf_adapter_differs refrain_adapter_differs;
 
-static void part(void *strand) {
-    if (rf_the_session.mode == RF_REPLAYING)
-        rf_strand_part(&rf_the_session, strand);
+/* The library for threads says that a replay differs where threads meet. */
+void refrain_adapter_differs(const char *function, uintptr_t address, const char *text) {
+    struct rf_here here = {function, 0, address};
+    rf_diverge(&rf_the_session, address ? &here : NULL, NULL, NULL, "%s", text);
+}
+
+/* What the command line sees of a thread that may block in MPI. */
+static void show(const struct rf_here *here) {
+    if (here)
+        rf_order.link->blocks(here->name, here->address);
+    else
+        rf_order.link->goes_on();
 }
 
 void rf_order_find(void) {
@@ -27,17 +36,22 @@ void rf_order_find(void) {
 void rf_order_open(struct rf_session *session, int level, bool record) {
     const struct rf_threads_link *link = rf_order.link;
     session->concurrent = level >= 3;
-    if (link && level >= 2)
+    /* A replay begins with what was recorded. */
+    if (link && level >= 2 && (record || link->wanted()))
         link->begin();
     if (link && !link->wanted())
         link = rf_order.link = NULL;
     if (!link || level < 2)
         return;
     session->concurrent = true;
-    pthread_key_create(&at_thread_end, part);
     rf_strands_open(session, link->number());
     rf_order.on = session->shared;
-    if (session->shared && !record)
+}
+
+void rf_order_replay(struct rf_session *session) {
+    if (rf_order.link)
+        session->replayer.show = show;
+    if (session->shared)
         session->replayer.shared = session;
 }
 
@@ -47,8 +61,6 @@ bool rf_order_meet(void) {
     if (!rf_order.on)
         return true;
     rf_self.foreign = !rf_strand_meet(session, rf_order.link->number());
-    if (!rf_self.foreign)
-        pthread_setspecific(at_thread_end, rf_strand_here);
     return !rf_self.foreign;
 }
 

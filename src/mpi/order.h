@@ -39,6 +39,8 @@ void rf_order_find(void);
 /* MPI is initialised by this thread: with what level of thread support (0 to 3)? The session's
    mode is not set yet. */
 void rf_order_open(struct rf_session *session, int level, bool record);
+/* The replayer is open. */
+void rf_order_replay(struct rf_session *session);
 /* The first call of this thread. False if it is none of the program's. */
 bool rf_order_meet(void);
 

@@ -3,7 +3,8 @@
 #include "threads/hook.h"
 
 bool rf_creates(uintptr_t address) {
-    if (!rf_threads.on && rf_threads.wanted && !rf_address_of(address)->internal)
+    if (!rf_threads.on && rf_threads.wanted && !rf_inside_early &&
+        !rf_address_of(address)->internal)
         rf_threads_begin();
     return rf_here() && !rf_address_of(address)->internal;
 }

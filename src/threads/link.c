@@ -14,11 +14,15 @@ static void begin(void) {
 static void enter(void) {
     if (rf_self)
         rf_self->inside++;
+    else
+        rf_inside_early++;
 }
 
 static void leave(void) {
     if (rf_self)
         rf_self->inside--;
+    else
+        rf_inside_early--;
 }
 
 static int number(void) {
@@ -53,6 +57,19 @@ static void played(void) {
     }
 }
 
+static void blocks(const char *name, uintptr_t address) {
+    (void)name;
+    struct rf_thread *self = outside();
+    if (self && rf_threads.replays)
+        rf_turn_blocks(self, RF_OP_LIBRARY, address);
+}
+
+static void goes_on(void) {
+    struct rf_thread *self = outside();
+    if (self && rf_threads.replays)
+        rf_turn_goes_on(self);
+}
+
 static bool keeps_time(void) {
     return false;
 }
@@ -74,6 +91,8 @@ const struct rf_threads_link refrain_threads_link = {
     .take = take,
     .await = await,
     .played = played,
+    .blocks = blocks,
+    .goes_on = goes_on,
     .keeps_time = keeps_time,
     .time = keep_time,
 };

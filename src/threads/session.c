@@ -19,6 +19,7 @@
 
 struct rf_threads rf_threads;
 _Thread_local struct rf_thread *rf_self;
+_Thread_local unsigned rf_inside_early;
 
 static struct rf_thread main_thread;
 static pthread_key_t ending;
@@ -149,6 +150,8 @@ static void end_thread(void *argument) {
 
 void rf_thread_enter(struct rf_thread *self) {
     rf_self = self;
+    self->inside += rf_inside_early;
+    rf_inside_early = 0;
     if (self->place)
         self->place->state = RF_PLACE_RUNS;
     self->inside++;

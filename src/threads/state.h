@@ -77,6 +77,9 @@ struct rf_threads {
 extern struct rf_threads rf_threads RF_OURS;
 extern _Thread_local struct rf_thread *rf_self RF_OURS __attribute__((tls_model("initial-exec")));
 
+/* How deep a thread is in a library for message passing before it has a number. */
+extern _Thread_local unsigned rf_inside_early RF_OURS __attribute__((tls_model("initial-exec")));
+
 RF_STEP struct rf_thread *rf_here(void) {
     struct rf_thread *self = rf_self;
     return self && !self->inside && !self->free && rf_threads.on ? self : NULL;
