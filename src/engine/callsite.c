@@ -77,9 +77,13 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data) {
 /* A call that comes from the library's own code is the library talking to itself. The language
    bindings (libmpi_mpifh, libmpichfort …) speak for the program and do not count. */
 static bool is_internal(const char *path) {
-    static const char *const prefixes[] = {"libmpi.so",    "libmpich.so", "libopen-pal.so",
-                                           "libopen-rte.", "mca_",        "librefrain-",
-                                           "libmcapi.so"};
+    static const char *const prefixes[] = {
+        "libmpi.so", "libmpich.so", "libopen-pal.so", "libopen-rte.", "mca_", "librefrain-",
+        "libmcapi.so",
+        /* what MPI libraries are made of */
+        "libpmix.so", "libucm.so", "libucp.so", "libucs.so", "libuct.so", "libuct_", "libucm_",
+        "libucx_", "libucs_", "libfabric.so", "libhwloc.so", "libevent", "libpsm", "libibverbs.so",
+        "librdmacm.so", "libnl-", "libmunge.so"};
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)

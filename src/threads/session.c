@@ -15,6 +15,7 @@
 #include "engine/signals.h"
 #include "threads/adapter.h"
 #include "threads/real.h"
+#include "threads/rolt.h"
 #include "threads/state.h"
 
 struct rf_threads rf_threads;
@@ -25,6 +26,19 @@ static struct rf_thread main_thread;
 static pthread_key_t ending;
 static pid_t owner;
 static bool begun;
+
+uintptr_t rf_pages[RF_PAGES];
+
+bool rf_page_learn(uintptr_t address) {
+    uintptr_t page = address >> 12;
+    if (rf_self)
+        rf_self->inside++;
+    bool internal = rf_address_of(address)->internal;
+    if (rf_self)
+        rf_self->inside--;
+    __atomic_store_n(&rf_pages[page % RF_PAGES], page << 1 | internal, __ATOMIC_RELAXED);
+    return internal;
+}
 
 rf_adapter_differs *rf_find_adapter(void) {
     static rf_adapter_differs *found;
@@ -74,7 +88,9 @@ __attribute__((constructor)) static void look(void) {
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0))
         return;
     rf_threads.replays = strcmp(mode, "replay") == 0;
-    rf_threads.order = order && strcmp(order, "rolt") == 0 ? RF_ORDER_ROLT : RF_ORDER_EDGES;
+    rf_threads.order = order && strcmp(order, "rolt") == 0    ? RF_ORDER_ROLT
+                       : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
+                                                              : RF_ORDER_EDGES;
     rf_threads.rank = find_rank();
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
@@ -104,6 +120,8 @@ static bool begin_replay_of(struct rf_thread *self) {
     self->ended = self->cursor.record->state == RF_THREAD_ENDED;
     self->place->recorded = self->recorded;
     rf_replay_next(self);
+    rf_rolt_show(self);
+    self->place->state = RF_PLACE_RUNS;
     return true;
 }
 
@@ -112,6 +130,7 @@ struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number) {
     if (!self)
         return NULL;
     self->number = number;
+    self->clock = parent->clock;
     bool good;
     if (rf_threads.replays) {
         good = begin_replay_of(self);
@@ -135,6 +154,8 @@ static void end_thread(void *argument) {
     }
     if (!rf_threads.on || getpid() != owner)
         return;
+    if (rf_ticks() && !self->free)
+        rf_tick(self, RF_OP_THREAD_EXIT, 0, (void *)pthread_self());
     self->inside++;
     if (rf_threads.replays) {
         rf_replay_end(self);
@@ -152,8 +173,6 @@ void rf_thread_enter(struct rf_thread *self) {
     rf_self = self;
     self->inside += rf_inside_early;
     rf_inside_early = 0;
-    if (self->place)
-        self->place->state = RF_PLACE_RUNS;
     self->inside++;
     pthread_setspecific(ending, self);
     self->inside--;
