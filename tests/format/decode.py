@@ -26,6 +26,7 @@ KINDS = [
     ("cancel", "cancelled", None, "open"),
     ("value", "value", "call", "repeats"),
     ("stamp", "stamp", "back", ""),
+    ("thread", "thread", None, ""),
 ]
 NONE, LATE, CHECK, END = 4, 9, 10, 11
 UNKNOWN, UNDEFINED = -(2**31), -(2**31) + 1
