@@ -298,7 +298,7 @@ void rf_report_stall(const struct rf_replayed *replayed) {
             if (!stuck || !rf_at_cut(replayed->summary, &supervision->ranks[i]))
                 stuck = &supervision->ranks[i];
         }
-    if (cut)
+    if (cut && stuck)
         rf_say("the replay stands still: the recording was cut off here, and every rank has waited "
                "for %g second%s",
                supervision->stall_timeout, supervision->stall_timeout == 1 ? "" : "s");
