@@ -50,7 +50,7 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (failure)
         return failure;
     self->inside++;
-    uint32_t number = 0; /* the child may be gone when its creation has returned */
+    uint32_t number = RF_NO_THREAD; /* the child may be gone when its creation has returned */
     if (child) {
         child->start = start;
         child->argument = argument;
