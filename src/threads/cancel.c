@@ -61,9 +61,6 @@ static int64_t find_thread(pthread_t thread) {
     return -1;
 }
 
-#define NUMBER_BITS 20
-_Static_assert(RF_THREAD_LOG_THREADS <= 1u << NUMBER_BITS, "a thread's number fits");
-
 /* A thread notices some time later that it is cancelled: where it calls us it says so itself. For
    other calls, such as read(), it is recorded how far it had come, and in a replay it is not told
    before. */
@@ -74,14 +71,15 @@ RF_HOOK int pthread_cancel(pthread_t thread) {
         int64_t number = find_thread(thread);
         int64_t value = -1;
         if (number >= 0)
-            value = (int64_t)(rf_threads.records[number]->done << NUMBER_BITS) | number;
+            value =
+                (int64_t)(rf_threads.records[number]->done << RF_THREAD_LOG_NUMBER_BITS) | number;
         rf_value_record(self, RF_OP_CANCEL, address, value);
     } else {
         int64_t value = rf_value_play(self, RF_OP_CANCEL, address);
         if (value >= 0 && !self->free)
             rf_turn_wait_for(self, RF_OP_CANCEL, address,
-                             (uint32_t)(value & ((1 << NUMBER_BITS) - 1)),
-                             (uint64_t)value >> NUMBER_BITS);
+                             (uint32_t)(value & (RF_THREAD_LOG_THREADS - 1)),
+                             (uint64_t)value >> RF_THREAD_LOG_NUMBER_BITS);
     }
     return rf_real_functions.pthread_cancel(thread);
 }

@@ -145,7 +145,7 @@ void rf_turn_wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t 
 static uint64_t movement(void) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < rf_threads.places->count; i++)
-        sum += rf_threads.places->place[i].done + 1000 * rf_threads.places->place[i].state;
+        sum += rf_threads.places->place[i].done + rf_threads.places->place[i].state;
     return sum;
 }
 
