@@ -1,4 +1,4 @@
-/* Threads that are cancelled while they work; how far each one came varies. They look for it at
+/* Threads that are cancelled while they work; how far each one came varies. They look for it with
    pthread_testcancel only, with the mutex or without. */
 #include "trails.h"
 
@@ -13,17 +13,24 @@ static void clean_up(void *argument) {
     must("pthread_mutex_unlock", pthread_mutex_unlock(&mutex));
 }
 
+static void look(void) {
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+    pthread_testcancel();
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+}
+
 static void *victim(void *argument) {
     observe_open((int)(intptr_t)argument);
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
     for (int i = 0; i < MOST; i++) {
         work();
         must("pthread_mutex_lock", pthread_mutex_lock(&mutex));
         pthread_cleanup_push(clean_up, NULL);
         step("worked", &trail);
         if (i % 2)
-            pthread_testcancel();
+            look();
         pthread_cleanup_pop(1);
-        pthread_testcancel();
+        look();
     }
     return argument;
 }
