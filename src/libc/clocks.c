@@ -28,16 +28,27 @@ static void record(struct rf_thread *self, enum rf_operation what, uintptr_t add
     rf_value_record(self, what, address, (int64_t)((uint64_t)time - (uint64_t)before));
 }
 
-/* False if it failed; then errno is set. */
-static bool play(struct rf_thread *self, enum rf_operation what, uintptr_t address, int64_t *time) {
-    int64_t difference = rf_value_play(self, what, address);
+enum outcome { OVER, FAILED, PLAYED };
+
+/* After FAILED errno is set. */
+static enum outcome play(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                         int64_t *time) {
+    int64_t difference, cause;
+    if (!rf_value_get(self, what, address, &difference))
+        return OVER;
     if (difference == RF_FAILED) {
-        errno = (int)rf_value_play(self, what, address);
-        return false;
+        if (!rf_value_get(self, what, address, &cause))
+            return OVER;
+        errno = (int)cause;
+        return FAILED;
     }
     *time = (int64_t)((uint64_t)last[what - FIRST] + (uint64_t)difference);
     last[what - FIRST] = *time;
-    return true;
+    return PLAYED;
+}
+
+static void remember(clockid_t clock, int64_t time) {
+    __atomic_store_n(&latest[clock], time, __ATOMIC_RELAXED);
 }
 
 static void record_failure(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
@@ -50,26 +61,29 @@ static void record_failure(struct rf_thread *self, enum rf_operation what, uintp
 int rf_clock_gettime(clockid_t clock, struct timespec *time, uintptr_t address) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, address);
     if (!self)
-        return rf_real()->clock_gettime(clock, time);
+        return rf_libc()->clock_gettime(clock, time);
     bool named = clock >= 0 && clock < CLOCKS;
     enum rf_operation what =
         named ? (enum rf_operation)(RF_OP_CLOCK_REALTIME + clock) : RF_OP_CLOCK_OTHER;
-    if (rf_turns_record()) {
-        int code = rf_real()->clock_gettime(clock, time);
-        if (code == 0)
-            record(self, what, address, (int64_t)time->tv_sec * RF_NANO + time->tv_nsec);
-        else
-            record_failure(self, what, address);
-        return code;
-    }
     int64_t played;
-    if (!play(self, what, address, &played))
+    enum outcome outcome = rf_turns_record() ? OVER : play(self, what, address, &played);
+    if (outcome == FAILED)
         return -1;
-    if (named)
-        __atomic_store_n(&latest[clock], played, __ATOMIC_RELAXED);
-    time->tv_sec = played / RF_NANO;
-    time->tv_nsec = played % RF_NANO;
-    return 0;
+    if (outcome == PLAYED) {
+        if (named)
+            remember(clock, played);
+        time->tv_sec = played / RF_NANO;
+        time->tv_nsec = played % RF_NANO;
+        return 0;
+    }
+    int code = rf_libc()->clock_gettime(clock, time);
+    if (!rf_turns_record())
+        return code;
+    if (code == 0)
+        record(self, what, address, (int64_t)time->tv_sec * RF_NANO + time->tv_nsec);
+    else
+        record_failure(self, what, address);
+    return code;
 }
 
 RF_HOOK int clock_gettime(clockid_t clock, struct timespec *time) {
@@ -85,14 +99,14 @@ static bool is_there(const void *pointer) {
 RF_HOOK int gettimeofday(struct timeval *restrict time, void *restrict zone) {
     struct rf_thread *self =
         is_there(time) ? rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS) : NULL;
-    int code = rf_real()->gettimeofday(time, zone);
+    int code = rf_libc()->gettimeofday(time, zone);
     if (!self || code != 0)
         return code;
     int64_t value = (int64_t)time->tv_sec * 1000000 + time->tv_usec;
     if (rf_turns_record()) {
         record(self, RF_OP_GETTIMEOFDAY, RF_HERE_ADDRESS, value);
-    } else if (play(self, RF_OP_GETTIMEOFDAY, RF_HERE_ADDRESS, &value)) {
-        __atomic_store_n(&latest[CLOCK_REALTIME], value * 1000, __ATOMIC_RELAXED);
+    } else if (play(self, RF_OP_GETTIMEOFDAY, RF_HERE_ADDRESS, &value) == PLAYED) {
+        remember(CLOCK_REALTIME, value * 1000);
         time->tv_sec = value / 1000000;
         time->tv_usec = value % 1000000;
     }
@@ -102,13 +116,12 @@ RF_HOOK int gettimeofday(struct timeval *restrict time, void *restrict zone) {
 RF_HOOK time_t time(time_t *result) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS);
     if (!self)
-        return rf_real()->time(result);
-    int64_t value = 0;
+        return rf_libc()->time(result);
+    int64_t value = rf_libc()->time(NULL);
     if (rf_turns_record()) {
-        value = rf_real()->time(NULL);
         record(self, RF_OP_TIME, RF_HERE_ADDRESS, value);
-    } else if (play(self, RF_OP_TIME, RF_HERE_ADDRESS, &value)) {
-        __atomic_store_n(&latest[CLOCK_REALTIME], value * RF_NANO, __ATOMIC_RELAXED);
+    } else if (play(self, RF_OP_TIME, RF_HERE_ADDRESS, &value) == PLAYED) {
+        remember(CLOCK_REALTIME, value * RF_NANO);
     }
     if (result)
         *result = value;
@@ -118,14 +131,14 @@ RF_HOOK time_t time(time_t *result) {
 RF_HOOK int timespec_get(struct timespec *time, int base) {
     struct rf_thread *self =
         base == TIME_UTC ? rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS) : NULL;
-    int code = rf_real()->timespec_get(time, base);
+    int code = rf_libc()->timespec_get(time, base);
     if (!self || code != base)
         return code;
     int64_t value = (int64_t)time->tv_sec * RF_NANO + time->tv_nsec;
     if (rf_turns_record()) {
         record(self, RF_OP_TIMESPEC_GET, RF_HERE_ADDRESS, value);
-    } else if (play(self, RF_OP_TIMESPEC_GET, RF_HERE_ADDRESS, &value)) {
-        __atomic_store_n(&latest[CLOCK_REALTIME], value, __ATOMIC_RELAXED);
+    } else if (play(self, RF_OP_TIMESPEC_GET, RF_HERE_ADDRESS, &value) == PLAYED) {
+        remember(CLOCK_REALTIME, value);
         time->tv_sec = value / RF_NANO;
         time->tv_nsec = value % RF_NANO;
     }
@@ -134,13 +147,13 @@ RF_HOOK int timespec_get(struct timespec *time, int base) {
 
 RF_HOOK int ftime(struct timeb *time) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS);
-    int code = rf_real()->ftime(time);
+    int code = rf_libc()->ftime(time);
     if (!self || code != 0)
         return code;
     int64_t value = (int64_t)time->time * 1000 + time->millitm;
     if (rf_turns_record()) {
         record(self, RF_OP_FTIME, RF_HERE_ADDRESS, value);
-    } else if (play(self, RF_OP_FTIME, RF_HERE_ADDRESS, &value)) {
+    } else if (play(self, RF_OP_FTIME, RF_HERE_ADDRESS, &value) == PLAYED) {
         time->time = value / 1000;
         time->millitm = (unsigned short)(value % 1000);
     }
@@ -150,14 +163,12 @@ RF_HOOK int ftime(struct timeb *time) {
 RF_HOOK clock_t clock(void) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS);
     if (!self)
-        return rf_real()->clock();
-    int64_t value = 0;
-    if (rf_turns_record()) {
-        value = rf_real()->clock();
+        return rf_libc()->clock();
+    int64_t value = rf_libc()->clock();
+    if (rf_turns_record())
         record(self, RF_OP_CLOCK, RF_HERE_ADDRESS, value);
-    } else {
+    else
         play(self, RF_OP_CLOCK, RF_HERE_ADDRESS, &value);
-    }
     return value;
 }
 

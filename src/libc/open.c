@@ -19,7 +19,7 @@ static mode_t mode_of(int flags, va_list rest) {
         va_start(rest, flags);                                                                     \
         mode_t mode = mode_of(flags, rest);                                                        \
         va_end(rest);                                                                              \
-        return rf_devices_opened(rf_real()->name(rf_real_path(path, &real), flags, mode));         \
+        return rf_devices_opened(rf_libc()->name(rf_real_path(path, &real), flags, mode));         \
     }
 RF_OPEN(open)
 RF_OPEN(open64)
@@ -32,7 +32,7 @@ RF_OPEN(open64)
         mode_t mode = mode_of(flags, rest);                                                        \
         va_end(rest);                                                                              \
         return rf_devices_opened(                                                                  \
-            rf_real()->name(directory, rf_real_path(path, &real), flags, mode));                   \
+            rf_libc()->name(directory, rf_real_path(path, &real), flags, mode));                   \
     }
 RF_OPENAT(openat)
 RF_OPENAT(openat64)
@@ -41,7 +41,7 @@ RF_OPENAT(openat64)
 #define RF_OPEN_2(name)                                                                            \
     RF_HOOK int name(const char *path, int flags) {                                                \
         struct rf_path real;                                                                       \
-        return rf_devices_opened(rf_real()->name(rf_real_path(path, &real), flags));               \
+        return rf_devices_opened(rf_libc()->name(rf_real_path(path, &real), flags));               \
     }
 RF_OPEN_2(__open_2)
 RF_OPEN_2(__open64_2)
@@ -49,7 +49,7 @@ RF_OPEN_2(__open64_2)
 #define RF_OPENAT_2(name)                                                                          \
     RF_HOOK int name(int directory, const char *path, int flags) {                                 \
         struct rf_path real;                                                                       \
-        return rf_devices_opened(rf_real()->name(directory, rf_real_path(path, &real), flags));    \
+        return rf_devices_opened(rf_libc()->name(directory, rf_real_path(path, &real), flags));    \
     }
 RF_OPENAT_2(__openat_2)
 RF_OPENAT_2(__openat64_2)
@@ -64,7 +64,7 @@ static FILE *opened(FILE *file) {
 #define RF_FOPEN(name)                                                                             \
     RF_HOOK FILE *name(const char *restrict path, const char *restrict mode) {                     \
         struct rf_path real;                                                                       \
-        return opened(rf_real()->name(rf_real_path(path, &real), mode));                           \
+        return opened(rf_libc()->name(rf_real_path(path, &real), mode));                           \
     }
 RF_FOPEN(fopen)
 RF_FOPEN(fopen64)
@@ -73,25 +73,25 @@ RF_FOPEN(fopen64)
     RF_HOOK FILE *name(const char *restrict path, const char *restrict mode,                       \
                        FILE *restrict file) {                                                      \
         struct rf_path real;                                                                       \
-        return opened(rf_real()->name(rf_real_path(path, &real), mode, file));                     \
+        return opened(rf_libc()->name(rf_real_path(path, &real), mode, file));                     \
     }
 RF_FREOPEN(freopen)
 RF_FREOPEN(freopen64)
 
 RF_HOOK FILE *fdopen(int descriptor, const char *mode) {
-    return opened(rf_real()->fdopen(descriptor, mode));
+    return opened(rf_libc()->fdopen(descriptor, mode));
 }
 
 RF_HOOK int dup(int descriptor) {
-    return rf_devices_copied(descriptor, rf_real()->dup(descriptor));
+    return rf_devices_copied(descriptor, rf_libc()->dup(descriptor));
 }
 
 RF_HOOK int dup2(int descriptor, int copy) {
-    return rf_devices_copied(descriptor, rf_real()->dup2(descriptor, copy));
+    return rf_devices_copied(descriptor, rf_libc()->dup2(descriptor, copy));
 }
 
 RF_HOOK int dup3(int descriptor, int copy, int flags) {
-    return rf_devices_copied(descriptor, rf_real()->dup3(descriptor, copy, flags));
+    return rf_devices_copied(descriptor, rf_libc()->dup3(descriptor, copy, flags));
 }
 
 /* Whatever the third word is, it is as large as a pointer at most. */
@@ -103,7 +103,7 @@ RF_HOOK int dup3(int descriptor, int copy, int flags) {
         va_end(rest);                                                                              \
         if (command == F_SETOWN)                                                                   \
             word = (void *)(intptr_t)rf_real_id((pid_t)(intptr_t)word);                            \
-        int code = rf_real()->name(descriptor, command, word);                                     \
+        int code = rf_libc()->name(descriptor, command, word);                                     \
         return command == F_DUPFD || command == F_DUPFD_CLOEXEC                                    \
                    ? rf_devices_copied(descriptor, code)                                           \
                    : code;                                                                         \

@@ -11,6 +11,7 @@
 enum { PLACES = 4096 };
 static uint64_t known[PLACES];
 static bool any;
+static uint64_t own; /* the pair of this process */
 
 static void remember(pid_t recorded, pid_t real) {
     if (recorded == real)
@@ -18,6 +19,11 @@ static void remember(pid_t recorded, pid_t real) {
     uint64_t pair = (uint64_t)(uint32_t)recorded << 32 | (uint32_t)real;
     __atomic_store_n(&known[(uint32_t)recorded % PLACES], pair, __ATOMIC_RELAXED);
     __atomic_store_n(&any, true, __ATOMIC_RELAXED);
+}
+
+/* A child is not replayed, but it may compare the number of its parent with what the parent got. */
+static pid_t parent(pid_t real) {
+    return (uint32_t)own == (uint32_t)real ? (pid_t)(own >> 32) : real;
 }
 
 pid_t rf_real_id(pid_t id) {
@@ -47,28 +53,33 @@ static pid_t number(enum rf_operation what, pid_t real, uintptr_t address) {
     static _Thread_local int64_t last[3];
     struct rf_thread *self = rf_value_thread(RF_VALUES_PID, address);
     if (!self)
-        return real;
+        return what == RF_OP_GETPPID ? parent(real) : real;
     int64_t *before = &last[what - RF_OP_GETPID];
     if (rf_turns_record()) {
         rf_value_record(self, what, address, real - *before);
         *before = real;
         return real;
     }
-    *before += rf_value_play(self, what, address);
+    int64_t difference;
+    if (!rf_value_get(self, what, address, &difference))
+        return real;
+    *before += difference;
     remember((pid_t)*before, real);
+    if (what == RF_OP_GETPID)
+        own = (uint64_t)(uint32_t)*before << 32 | (uint32_t)real;
     return (pid_t)*before;
 }
 
 pid_t rf_getpid(uintptr_t address) {
-    return number(RF_OP_GETPID, rf_real()->getpid(), address);
+    return number(RF_OP_GETPID, rf_libc()->getpid(), address);
 }
 
 pid_t rf_getppid(uintptr_t address) {
-    return number(RF_OP_GETPPID, rf_real()->getppid(), address);
+    return number(RF_OP_GETPPID, rf_libc()->getppid(), address);
 }
 
 pid_t rf_gettid(uintptr_t address) {
-    return number(RF_OP_GETTID, rf_real()->gettid(), address);
+    return number(RF_OP_GETTID, rf_libc()->gettid(), address);
 }
 
 RF_HOOK pid_t getpid(void) {
@@ -86,7 +97,7 @@ RF_HOOK pid_t gettid(void) {
 /* What takes such a number: RF_TAKES(result, name, parameters, arguments). */
 #define RF_TAKES(result, name, parameters, arguments)                                              \
     RF_HOOK result name parameters {                                                               \
-        return rf_real()->name arguments;                                                          \
+        return rf_libc()->name arguments;                                                          \
     }
 RF_TAKES(int, kill, (pid_t id, int signal), (rf_real_id(id), signal))
 RF_TAKES(int, sigqueue, (pid_t id, int signal, const union sigval value),

@@ -7,12 +7,12 @@
 
 ssize_t rf_getrandom(void *bytes, size_t size, unsigned flags, uintptr_t address) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_RANDOM, address);
-    if (!self)
-        return rf_real()->getrandom(bytes, size, flags);
-    if (!rf_turns_record())
-        return rf_random_play(self, RF_OP_GETRANDOM, address, bytes, size);
-    ssize_t got = rf_real()->getrandom(bytes, size, flags);
-    rf_random_record(self, RF_OP_GETRANDOM, address, bytes, size, got);
+    ssize_t got;
+    if (rf_plays(self) && rf_random_get(self, RF_OP_GETRANDOM, address, bytes, size, &got))
+        return got;
+    got = rf_libc()->getrandom(bytes, size, flags);
+    if (rf_records(self))
+        rf_random_record(self, RF_OP_GETRANDOM, address, bytes, size, got);
     return got;
 }
 
@@ -22,52 +22,49 @@ RF_HOOK ssize_t getrandom(void *bytes, size_t size, unsigned flags) {
 
 RF_HOOK int getentropy(void *bytes, size_t size) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_RANDOM, RF_HERE_ADDRESS);
-    if (!self)
-        return rf_real()->getentropy(bytes, size);
-    if (!rf_turns_record())
-        return rf_random_play(self, RF_OP_GETENTROPY, RF_HERE_ADDRESS, bytes, size) < 0 ? -1 : 0;
-    int code = rf_real()->getentropy(bytes, size);
-    rf_random_record(self, RF_OP_GETENTROPY, RF_HERE_ADDRESS, bytes, size,
-                     code == 0 ? (ssize_t)size : -1);
+    ssize_t got;
+    if (rf_plays(self) && rf_random_get(self, RF_OP_GETENTROPY, RF_HERE_ADDRESS, bytes, size, &got))
+        return got < 0 ? -1 : 0;
+    int code = rf_libc()->getentropy(bytes, size);
+    if (rf_records(self))
+        rf_random_record(self, RF_OP_GETENTROPY, RF_HERE_ADDRESS, bytes, size,
+                         code == 0 ? (ssize_t)size : -1);
     return code;
 }
 
 RF_HOOK uint32_t arc4random(void) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_RANDOM, RF_HERE_ADDRESS);
-    if (!self)
-        return rf_real()->arc4random();
-    if (!rf_turns_record())
-        return (uint32_t)rf_value_play(self, RF_OP_ARC4RANDOM, RF_HERE_ADDRESS);
-    uint32_t number = rf_real()->arc4random();
-    rf_value_record(self, RF_OP_ARC4RANDOM, RF_HERE_ADDRESS, (int32_t)number);
-    return number;
+    int64_t number;
+    if (rf_plays(self) && rf_value_get(self, RF_OP_ARC4RANDOM, RF_HERE_ADDRESS, &number))
+        return (uint32_t)number;
+    number = (int32_t)rf_libc()->arc4random();
+    if (rf_records(self))
+        rf_value_record(self, RF_OP_ARC4RANDOM, RF_HERE_ADDRESS, number);
+    return (uint32_t)number;
 }
 
 RF_HOOK void arc4random_buf(void *bytes, size_t size) {
     struct rf_thread *self = size ? rf_value_thread(RF_VALUES_RANDOM, RF_HERE_ADDRESS) : NULL;
-    if (self && !rf_turns_record()) {
-        rf_bytes_play(self, RF_OP_ARC4RANDOM_BUF, RF_HERE_ADDRESS, bytes, size);
+    if (rf_plays(self) && rf_bytes_get(self, RF_OP_ARC4RANDOM_BUF, RF_HERE_ADDRESS, bytes, size))
         return;
-    }
-    rf_real()->arc4random_buf(bytes, size);
-    if (self)
+    rf_libc()->arc4random_buf(bytes, size);
+    if (rf_records(self))
         rf_bytes_record(self, RF_OP_ARC4RANDOM_BUF, RF_HERE_ADDRESS, bytes, size);
 }
 
 RF_HOOK uint32_t arc4random_uniform(uint32_t bound) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_RANDOM, RF_HERE_ADDRESS);
-    if (!self)
-        return rf_real()->arc4random_uniform(bound);
-    if (rf_turns_record()) {
-        uint32_t number = rf_real()->arc4random_uniform(bound);
-        rf_value_record(self, RF_OP_ARC4RANDOM_UNIFORM, RF_HERE_ADDRESS, (int32_t)number);
-        return number;
+    int64_t number;
+    if (rf_plays(self) && rf_value_get(self, RF_OP_ARC4RANDOM_UNIFORM, RF_HERE_ADDRESS, &number)) {
+        if (bound && (uint32_t)number >= bound)
+            rf_turn_differs(self, RF_OP_ARC4RANDOM_UNIFORM, RF_HERE_ADDRESS,
+                            "asks for a number below %u, recorded was %u", bound, (uint32_t)number);
+        return (uint32_t)number;
     }
-    uint32_t number = (uint32_t)rf_value_play(self, RF_OP_ARC4RANDOM_UNIFORM, RF_HERE_ADDRESS);
-    if (bound && number >= bound)
-        rf_turn_differs(self, RF_OP_ARC4RANDOM_UNIFORM, RF_HERE_ADDRESS,
-                        "a number below %u is asked for, and %u was recorded", bound, number);
-    return number;
+    number = (int32_t)rf_libc()->arc4random_uniform(bound);
+    if (rf_records(self))
+        rf_value_record(self, RF_OP_ARC4RANDOM_UNIFORM, RF_HERE_ADDRESS, number);
+    return (uint32_t)number;
 }
 
 static void release(const int *unused) {
@@ -93,20 +90,21 @@ static get_value *find(const char *name) {
 
 static unsigned device(get_value *real, void *object, uintptr_t address) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_RANDOM, address);
+    int64_t number;
     if (!self)
         return real(object);
-    if (!rf_turns_record())
-        return (unsigned)rf_value_play(self, RF_OP_RANDOM_DEVICE, address);
-    unsigned number;
+    if (rf_plays(self) && rf_value_get(self, RF_OP_RANDOM_DEVICE, address, &number))
+        return (unsigned)number;
     {
         /* It may throw an exception. */
         __attribute__((cleanup(release))) int held = 0;
         (void)held;
         rf_values_hold();
-        number = real(object);
+        number = (int32_t)real(object);
     }
-    rf_value_record(self, RF_OP_RANDOM_DEVICE, address, (int32_t)number);
-    return number;
+    if (rf_records(self))
+        rf_value_record(self, RF_OP_RANDOM_DEVICE, address, number);
+    return (unsigned)number;
 }
 
 RF_HOOK unsigned _ZNSt13random_device9_M_getvalEv(void *object) {

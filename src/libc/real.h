@@ -47,15 +47,15 @@ struct rf_libc {
 #undef RF_LIBC
 };
 
-extern RF_OURS struct rf_libc rf_libc_found;
+extern RF_OURS struct rf_libc rf_libc_functions;
 extern RF_OURS bool rf_libc_known;
 void rf_libc_find(void);
 
 /* Hooks may be called before anything of this library could be set up. */
-RF_STEP const struct rf_libc *rf_real(void) {
+RF_STEP const struct rf_libc *rf_libc(void) {
     if (__builtin_expect(!__atomic_load_n(&rf_libc_known, __ATOMIC_ACQUIRE), 0))
         rf_libc_find();
-    return &rf_libc_found;
+    return &rf_libc_functions;
 }
 
 #endif

@@ -10,10 +10,10 @@ RF_HOOK int clock_nanosleep(clockid_t clock, int flags, const struct timespec *u
                             struct timespec *left) {
     int64_t now = flags & TIMER_ABSTIME ? rf_time_latest(clock) : 0;
     if (!now || !rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS))
-        return rf_real()->clock_nanosleep(clock, flags, until, left);
+        return rf_libc()->clock_nanosleep(clock, flags, until, left);
     int64_t nanoseconds = (int64_t)until->tv_sec * RF_NANO + until->tv_nsec - now;
     if (nanoseconds < 0)
         nanoseconds = 0;
     struct timespec length = {nanoseconds / RF_NANO, nanoseconds % RF_NANO};
-    return rf_real()->clock_nanosleep(clock, flags & ~TIMER_ABSTIME, &length, NULL);
+    return rf_libc()->clock_nanosleep(clock, flags & ~TIMER_ABSTIME, &length, NULL);
 }

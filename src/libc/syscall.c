@@ -8,8 +8,7 @@
 #include "real.h"
 #include "values.h"
 
-/* With all words that there may be, and no frame of its own where it only passes them on: calls
-   that return twice return to the program. */
+/* With all words that there may be. */
 RF_HOOK long rf_syscall(long number, long a, long b, long c, long d, long e,
                         long f) __asm__("syscall");
 typedef long pass_on(long number, long a, long b, long c, long d, long e, long f);
@@ -38,5 +37,9 @@ long rf_syscall(long number, long a, long b, long c, long d, long e, long f) {
     default:
         break;
     }
-    return ((pass_on *)rf_real()->syscall)(number, a, b, c, d, e, f);
+    long result = ((pass_on *)rf_libc()->syscall)(number, a, b, c, d, e, f);
+    /* No jump instead of a call: that would put the last word back to where it came from, which is
+       the caller's own if it gave fewer words, and may have changed. */
+    __asm__ volatile("" ::: "memory");
+    return result;
 }

@@ -30,43 +30,47 @@ static void record_failure(struct rf_thread *self, enum rf_operation what, uintp
     errno = cause;
 }
 
-/* False if it failed; then errno is set. */
-static bool play(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                 int64_t *numbers, int count) {
+enum outcome { OVER, FAILED, PLAYED };
+
+/* After FAILED errno is set. */
+static enum outcome play(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                         int64_t *numbers, int count) {
     int64_t *before = last[what - RF_OP_TIMES];
-    int64_t changed = rf_value_play(self, what, address);
+    int64_t changed;
+    if (!rf_value_get(self, what, address, &changed))
+        return OVER;
     if (changed < 0) {
         errno = (int)-changed;
-        return false;
+        return FAILED;
     }
     for (int i = 0; i < count; i++) {
-        if (changed >> i & 1)
-            before[i] += rf_value_play(self, what, address);
+        int64_t difference = 0;
+        if (changed >> i & 1 && !rf_value_get(self, what, address, &difference))
+            return OVER;
+        before[i] += difference;
         numbers[i] = before[i];
     }
-    return true;
+    return PLAYED;
 }
 
 RF_HOOK clock_t times(struct tms *used) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS);
-    if (!self)
-        return rf_real()->times(used);
-    struct tms filled = {0};
-    if (rf_turns_record()) {
-        clock_t now = rf_real()->times(&filled);
-        int64_t numbers[] = {now, filled.tms_utime, filled.tms_stime, filled.tms_cutime,
-                             filled.tms_cstime};
-        record(self, RF_OP_TIMES, RF_HERE_ADDRESS, numbers, 5);
-        if (used)
-            *used = filled;
-        return now;
-    }
     int64_t numbers[5];
-    if (!play(self, RF_OP_TIMES, RF_HERE_ADDRESS, numbers, 5))
-        return -1;
+    if (rf_plays(self) && play(self, RF_OP_TIMES, RF_HERE_ADDRESS, numbers, 5) == PLAYED) {
+        if (used)
+            *used = (struct tms){numbers[1], numbers[2], numbers[3], numbers[4]};
+        return numbers[0];
+    }
+    struct tms filled = {0};
+    clock_t now = rf_libc()->times(&filled);
+    if (rf_records(self)) {
+        const int64_t those[] = {now, filled.tms_utime, filled.tms_stime, filled.tms_cutime,
+                                 filled.tms_cstime};
+        record(self, RF_OP_TIMES, RF_HERE_ADDRESS, those, 5);
+    }
     if (used)
-        *used = (struct tms){numbers[1], numbers[2], numbers[3], numbers[4]};
-    return numbers[0];
+        *used = filled;
+    return now;
 }
 
 /* Its fields behind the times are all long. */
@@ -94,23 +98,27 @@ static void usage_of(const int64_t numbers[NUMBERS_MOST], struct rusage *usage) 
 RF_HOOK int getrusage(__rusage_who_t who, struct rusage *usage) {
     struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS);
     if (!self)
-        return rf_real()->getrusage(who, usage);
+        return rf_libc()->getrusage(who, usage);
     enum rf_operation what = who == RUSAGE_CHILDREN ? RF_OP_GETRUSAGE_CHILDREN
                              : who == RUSAGE_THREAD ? RF_OP_GETRUSAGE_THREAD
                                                     : RF_OP_GETRUSAGE_SELF;
     int64_t numbers[NUMBERS_MOST];
-    if (rf_turns_record()) {
-        int code = rf_real()->getrusage(who, usage);
-        if (code != 0) {
-            record_failure(self, what, RF_HERE_ADDRESS);
-            return code;
-        }
-        numbers_of(usage, numbers);
-        record(self, what, RF_HERE_ADDRESS, numbers, NUMBERS_MOST);
+    enum outcome outcome =
+        rf_turns_record() ? OVER : play(self, what, RF_HERE_ADDRESS, numbers, NUMBERS_MOST);
+    if (outcome == FAILED)
+        return -1;
+    if (outcome == PLAYED) {
+        usage_of(numbers, usage);
         return 0;
     }
-    if (!play(self, what, RF_HERE_ADDRESS, numbers, NUMBERS_MOST))
-        return -1;
-    usage_of(numbers, usage);
-    return 0;
+    int code = rf_libc()->getrusage(who, usage);
+    if (!rf_turns_record())
+        return code;
+    if (code == 0) {
+        numbers_of(usage, numbers);
+        record(self, what, RF_HERE_ADDRESS, numbers, NUMBERS_MOST);
+    } else {
+        record_failure(self, what, RF_HERE_ADDRESS);
+    }
+    return code;
 }

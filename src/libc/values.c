@@ -3,8 +3,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/callsite.h"
+#include "threads/state.h"
 
 unsigned rf_values_kept = RF_VALUES_UNKNOWN;
 
@@ -48,12 +50,28 @@ static bool is_internal(uintptr_t address) {
     return known & 1;
 }
 
+/* With the first value, in the first thread, the session begins, if no thread was created before.
+ */
+static void begin(void) {
+    static bool tried;
+    int before = errno;
+    if (!tried && rf_threads.wanted && getpid() == gettid()) {
+        tried = true;
+        held++;
+        rf_threads_begin();
+        held--;
+    }
+    errno = before;
+}
+
 struct rf_thread *rf_value_ask(unsigned kind, uintptr_t address) {
-    if (!rf_values_keep(kind) || held)
+    if (!rf_values_keep(kind) || held || is_internal(address))
         return NULL;
-    held++;
-    struct rf_thread *self = is_internal(address) ? NULL : rf_thread_here();
-    held--;
+    struct rf_thread *self = rf_thread_here();
+    if (__builtin_expect(!self && !rf_threads.on, 0)) {
+        begin();
+        self = rf_thread_here();
+    }
     return self;
 }
 
@@ -65,26 +83,43 @@ void rf_values_release(void) {
     held--;
 }
 
-/* First how many are missing, which is mostly 0, or the error below 0; then the bytes. */
+bool rf_value_get(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                  int64_t *value) {
+    *value = rf_value_play(self, what, address);
+    return rf_thread_here();
+}
+
+bool rf_bytes_get(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
+                  size_t size) {
+    rf_bytes_play(self, what, address, bytes, size);
+    return rf_thread_here();
+}
+
+/* First how many are missing, or the error below 0; it is mostly 0, and then only counted. Then the
+   bytes. */
 void rf_random_record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                       const void *bytes, size_t asked, ssize_t got) {
-    rf_value_record(self, what, address, got < 0 ? -(int64_t)errno : (int64_t)asked - got);
+    if (got == (ssize_t)asked)
+        rf_step_record(self, what);
+    else
+        rf_value_record(self, what, address, got < 0 ? -(int64_t)errno : (int64_t)asked - got);
     if (got > 0)
         rf_bytes_record(self, what, address, bytes, (size_t)got);
 }
 
-ssize_t rf_random_play(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                       void *bytes, size_t asked) {
-    int64_t missing = rf_value_play(self, what, address);
+bool rf_random_get(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
+                   size_t asked, ssize_t *got) {
+    int64_t missing = 0;
+    rf_step_play(self, what, address, &missing);
+    if (!rf_thread_here())
+        return false;
     if (missing < 0) {
         errno = (int)-missing;
-        return -1;
+        *got = -1;
+        return true;
     }
     if ((uint64_t)missing > asked)
-        rf_turn_differs(self, what, address, "%zu bytes are asked for, and in the recording more",
-                        asked);
-    size_t got = asked - (size_t)missing;
-    if (got)
-        rf_bytes_play(self, what, address, bytes, got);
-    return (ssize_t)got;
+        rf_turn_differs(self, what, address, "asks for %zu bytes, recorded were more", asked);
+    *got = (ssize_t)(asked - (size_t)missing);
+    return *got == 0 || rf_bytes_get(self, what, address, bytes, (size_t)*got);
 }

@@ -1,5 +1,14 @@
 /* What the outside returns to the program, kept and returned again (--values). A value is an
-   operation of the thread that asks for it. */
+   operation of the thread that asks for it. A hook has this shape:
+
+       struct rf_thread *self = rf_value_thread(RF_VALUES_X, RF_HERE_ADDRESS);
+       if (rf_plays(self) && rf_value_get(self, RF_OP_X, RF_HERE_ADDRESS, &value))
+           return value;
+       value = the real function, for who is not recorded, or whose recording is over;
+       if (rf_records(self))
+           rf_value_record(self, RF_OP_X, RF_HERE_ADDRESS, value);
+       return value;
+*/
 #ifndef RF_LIBC_VALUES_H
 #define RF_LIBC_VALUES_H
 
@@ -28,6 +37,12 @@ RF_STEP struct rf_thread *rf_value_thread(unsigned kind, uintptr_t address) {
         return NULL;
     return rf_value_ask(kind, address);
 }
+RF_STEP bool rf_plays(const struct rf_thread *self) {
+    return self && !rf_turns_record();
+}
+RF_STEP bool rf_records(const struct rf_thread *self) {
+    return self && rf_turns_record();
+}
 
 /* Is this kind asked for in this process? */
 bool rf_values_keep(unsigned kind);
@@ -36,11 +51,18 @@ bool rf_values_keep(unsigned kind);
 void rf_values_hold(void);
 void rf_values_release(void);
 
+/* Replay: the recorded value; false if the recording is over here, and the program goes on freely.
+ */
+bool rf_value_get(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                  int64_t *value);
+bool rf_bytes_get(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
+                  size_t size);
+
 /* Bytes of which the program asked for `asked` and got `got`, or -1 and errno. */
 void rf_random_record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                       const void *bytes, size_t asked, ssize_t got);
-ssize_t rf_random_play(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                       void *bytes, size_t asked);
+bool rf_random_get(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
+                   size_t asked, ssize_t *got);
 
 /* For adapters (threads/link.h): a time that a message-passing library has told. */
 bool rf_keeps_time(void);
