@@ -179,7 +179,7 @@ bool rf_keeps_time(void) {
 /* Neighbours among the numbers of this type have neighbouring bits, so their differences are small
    as well, and nothing is rounded. */
 double rf_time_value(const char *name, uintptr_t address, double now) {
-    struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, address);
+    struct rf_thread *self = rf_value_thread_inside(RF_VALUES_TIME);
     (void)name;
     if (!self)
         return now;

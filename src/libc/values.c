@@ -64,15 +64,22 @@ static void begin(void) {
     errno = before;
 }
 
-struct rf_thread *rf_value_ask(unsigned kind, uintptr_t address) {
-    if (!rf_values_keep(kind) || held || is_internal(address))
-        return NULL;
-    struct rf_thread *self = rf_thread_here();
-    if (__builtin_expect(!self && !rf_threads.on, 0)) {
+/* This thread, inside a library or not. */
+static struct rf_thread *here(void) {
+    if (__builtin_expect(!rf_threads.on, 0))
         begin();
-        self = rf_thread_here();
-    }
-    return self;
+    return rf_threads.on && rf_self && !rf_self->free ? rf_self : NULL;
+}
+
+struct rf_thread *rf_value_ask(unsigned kind, uintptr_t address) {
+    if (!rf_values_keep(kind) || held || rf_is_inside() || is_internal(address))
+        return NULL;
+    return here();
+}
+
+/* The adapter has said that it is inside; the value is the program's. */
+struct rf_thread *rf_value_thread_inside(unsigned kind) {
+    return rf_values_keep(kind) && !held ? here() : NULL;
 }
 
 void rf_values_hold(void) {
@@ -86,13 +93,13 @@ void rf_values_release(void) {
 bool rf_value_get(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                   int64_t *value) {
     *value = rf_value_play(self, what, address);
-    return rf_thread_here();
+    return !self->free;
 }
 
 bool rf_bytes_get(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
                   size_t size) {
     rf_bytes_play(self, what, address, bytes, size);
-    return rf_thread_here();
+    return !self->free;
 }
 
 /* First how many are missing, or the error below 0; it is mostly 0, and then only counted. Then the
@@ -111,7 +118,7 @@ bool rf_random_get(struct rf_thread *self, enum rf_operation what, uintptr_t add
                    size_t asked, ssize_t *got) {
     int64_t missing = 0;
     rf_step_play(self, what, address, &missing);
-    if (!rf_thread_here())
+    if (self->free)
         return false;
     if (missing < 0) {
         errno = (int)-missing;

@@ -37,6 +37,9 @@ RF_STEP struct rf_thread *rf_value_thread(unsigned kind, uintptr_t address) {
         return NULL;
     return rf_value_ask(kind, address);
 }
+/* The same from an adapter, which is inside its library. */
+struct rf_thread *rf_value_thread_inside(unsigned kind);
+
 RF_STEP bool rf_plays(const struct rf_thread *self) {
     return self && !rf_turns_record();
 }
