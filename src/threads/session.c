@@ -312,7 +312,7 @@ static bool begin_replay(struct rf_error *error) {
     if (!rf_threads.turns)
         return false;
     uint32_t count = rf_thread_log_threads(rf_threads.turns);
-    rf_threads.order = (enum rf_thread_log_order)rf_thread_log_head(rf_threads.turns)->order;
+    rf_threads.order = (enum rf_thread_order)rf_thread_log_head(rf_threads.turns)->order;
     if (!is_recorded_program() || !(rf_threads.places = open_places(count ? count : 1)))
         return false;
     rf_threads.places->rank = rf_threads.rank;

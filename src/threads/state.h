@@ -57,7 +57,7 @@ struct rf_thread {
 struct rf_threads {
     bool on;      /* something is recorded or replayed */
     bool replays; /* which of these; does not change any more once it is on */
-    enum rf_thread_log_order order;
+    enum rf_thread_order order;
     bool wanted; /* by the user, or by an adapter */
     bool plain;  /* no adapter for message passing is here: the session is ours */
     int rank;
