@@ -231,7 +231,9 @@ static void end_replay(int status) {
         rf_turn_wake(self);
         rf_turn_blocks(self, RF_OP_EXIT, 0);
         wait_for_others();
-        if (rf_thread_log_head(rf_threads.turns)->finished && self->done < self->recorded)
+        /* What comes after this, in handlers that were there before us, is still played. */
+        if (rf_thread_log_head(rf_threads.turns)->finished &&
+            self->done < rf_thread_log_thread(rf_threads.turns, self->number)->at_exit)
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
     }
     if (!rf_threads.plain)
