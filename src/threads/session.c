@@ -15,11 +15,11 @@
 #include "engine/signals.h"
 #include "threads/adapter.h"
 #include "threads/real.h"
+#include "threads/rolt.h"
 #include "threads/state.h"
 
 struct rf_threads rf_threads;
 _Thread_local struct rf_thread *rf_self;
-_Thread_local unsigned rf_early;
 
 static struct rf_thread main_thread;
 static pthread_key_t ending;
@@ -74,7 +74,9 @@ __attribute__((constructor)) static void look(void) {
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0))
         return;
     rf_threads.replays = strcmp(mode, "replay") == 0;
-    rf_threads.order = order && strcmp(order, "rolt") == 0 ? RF_ORDER_ROLT : RF_ORDER_EDGES;
+    rf_threads.order = order && strcmp(order, "rolt") == 0    ? RF_ORDER_ROLT
+                       : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
+                                                              : RF_ORDER_EDGES;
     rf_threads.rank = find_rank();
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
@@ -104,6 +106,8 @@ static bool begin_replay_of(struct rf_thread *self) {
     self->ended = self->cursor.record->state == RF_THREAD_ENDED;
     self->place->recorded = self->recorded;
     rf_replay_next(self);
+    rf_rolt_show(self);
+    self->place->state = RF_PLACE_RUNS;
     return true;
 }
 
@@ -112,6 +116,7 @@ struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number) {
     if (!self)
         return NULL;
     self->number = number;
+    self->clock = parent->clock;
     bool good;
     if (rf_threads.replays) {
         good = begin_replay_of(self);
@@ -135,6 +140,8 @@ static void end_thread(void *argument) {
     }
     if (!rf_threads.on || getpid() != owner)
         return;
+    if (rf_ticks() && !self->free)
+        rf_tick(self, RF_OP_THREAD_EXIT, 0, (void *)pthread_self());
     self->inside++;
     if (rf_threads.replays) {
         rf_replay_end(self);
@@ -150,10 +157,7 @@ static void end_thread(void *argument) {
 
 void rf_thread_enter(struct rf_thread *self) {
     rf_self = self;
-    if (self->place)
-        self->place->state = RF_PLACE_RUNS;
-    self->inside += rf_early + 1;
-    rf_early = 0;
+    self->inside++;
     pthread_setspecific(ending, self);
     self->inside--;
 }
