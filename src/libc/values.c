@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/callsite.h"
 #include "threads/state.h"
 
 unsigned rf_values_kept = RF_VALUES_UNKNOWN;
@@ -35,19 +34,6 @@ bool rf_values_keep(unsigned kind) {
     if (rf_values_kept & RF_VALUES_UNKNOWN)
         rf_values_kept = find_kinds();
     return rf_values_kept & kind;
-}
-
-/* A message-passing library also works outside the calls that the program makes to it: when it is
-   loaded, and at exit. Whose call it is depends on the place, so that is remembered by place. */
-static bool is_internal(uintptr_t address) {
-    static uintptr_t seen[4096];
-    uintptr_t *slot = &seen[address * 0x9e3779b97f4a7c15u >> 52];
-    uintptr_t known = __atomic_load_n(slot, __ATOMIC_RELAXED);
-    if (__builtin_expect(known >> 1 != address, 0)) {
-        known = address << 1 | rf_address_of(address)->internal;
-        __atomic_store_n(slot, known, __ATOMIC_RELAXED);
-    }
-    return known & 1;
 }
 
 /* Programs that only lead to the one that is meant ask for values as well. */
@@ -89,7 +75,8 @@ static struct rf_thread *here(void) {
 }
 
 struct rf_thread *rf_value_ask(unsigned kind, uintptr_t address) {
-    if (!rf_values_keep(kind) || held || rf_is_inside() || is_internal(address))
+    if (!rf_values_keep(kind) || held || (rf_self ? rf_self->inside : rf_inside_early) ||
+        rf_is_internal(address))
         return NULL;
     return here();
 }

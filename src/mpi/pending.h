@@ -59,6 +59,16 @@ RF_STEP struct rf_pending_receive **rf_pending_place(const struct rf_pending *pe
     return place;
 }
 
+/* Where this one hangs. */
+static inline struct rf_pending_receive **
+rf_pending_place_of(const struct rf_pending *pending, const struct rf_pending_receive *receive) {
+    struct rf_pending_receive **place =
+        &pending->buckets[rf_handle_hash(receive->key) >> pending->shift];
+    while (*place != receive)
+        place = &(*place)->next;
+    return place;
+}
+
 static inline struct rf_pending_receive *rf_pending_find(const struct rf_pending *pending,
                                                          MPI_Request request) {
     return rf_pending_any(pending) ? *rf_pending_place(pending, request) : NULL;

@@ -13,11 +13,17 @@ static void begin(void) {
 }
 
 static void enter(void) {
-    (*(rf_self ? &rf_self->inside : &rf_early))++;
+    if (rf_self)
+        rf_self->inside++;
+    else
+        rf_inside_early++;
 }
 
 static void leave(void) {
-    (*(rf_self ? &rf_self->inside : &rf_early))--;
+    if (rf_self)
+        rf_self->inside--;
+    else
+        rf_inside_early--;
 }
 
 static int number(void) {
@@ -52,6 +58,19 @@ static void played(void) {
     }
 }
 
+static void blocks(const char *name, uintptr_t address) {
+    (void)name;
+    struct rf_thread *self = outside();
+    if (self && rf_threads.replays)
+        rf_turn_blocks(self, RF_OP_LIBRARY, address);
+}
+
+static void goes_on(void) {
+    struct rf_thread *self = outside();
+    if (self && rf_threads.replays)
+        rf_turn_goes_on(self);
+}
+
 RF_HOOK extern const struct rf_threads_link refrain_threads_link;
 const struct rf_threads_link refrain_threads_link = {
     .version = RF_THREADS_LINK_VERSION,
@@ -63,6 +82,8 @@ const struct rf_threads_link refrain_threads_link = {
     .take = take,
     .await = await,
     .played = played,
-    .keeps_time = rf_keeps_time,
-    .time = rf_time_value,
+    .blocks = blocks,
+    .goes_on = goes_on,
+    .keeps_time = keeps_time,
+    .time = keep_time,
 };
