@@ -84,6 +84,6 @@ const struct rf_threads_link refrain_threads_link = {
     .played = played,
     .blocks = blocks,
     .goes_on = goes_on,
-    .keeps_time = keeps_time,
-    .time = keep_time,
+    .keeps_time = rf_keeps_time,
+    .time = rf_time_value,
 };
