@@ -84,11 +84,19 @@ void rf_record_post_shared(const struct rf_here *here, MPI_Request request, int 
     rf_session_unlock(&rf_the_session);
 }
 
-struct rf_pending_receive *rf_record_lookup_shared(MPI_Request request) {
+struct rf_pending_receive *rf_record_claim_shared(MPI_Request request) {
     rf_session_lock(&rf_the_session);
     struct rf_pending_receive *receive = rf_pending_find(&rf_mpi.pending, request);
+    if (receive)
+        receive->claimed = true;
     rf_session_unlock(&rf_the_session);
     return receive;
+}
+
+void rf_record_give_back(struct rf_pending_receive *receive) {
+    rf_session_lock(&rf_the_session);
+    receive->claimed = false;
+    rf_session_unlock(&rf_the_session);
 }
 
 void rf_record_completion_shared(struct rf_pending_receive *receive, const MPI_Status *status) {
@@ -96,6 +104,7 @@ void rf_record_completion_shared(struct rf_pending_receive *receive, const MPI_S
         return;
     rf_session_lock(&rf_the_session);
     rf_pending_learn(&rf_the_session, receive, status);
+    receive->claimed = false; /* a persistent one stays */
     rf_pending_settle(&rf_mpi.pending, &rf_the_session, receive,
                       rf_pending_place_of(&rf_mpi.pending, receive), status);
     rf_session_unlock(&rf_the_session);

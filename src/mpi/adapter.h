@@ -274,11 +274,13 @@ RF_STEP void rf_record_completion_alone(MPI_Request request, const MPI_Status *s
 }
 
 /* Where threads call at the same time, another one may have got the same handle by now, for a new
-   request. So what is pending is looked up before the library is called. */
-struct rf_pending_receive *rf_record_lookup_shared(MPI_Request request);
-RF_STEP struct rf_pending_receive *rf_record_lookup(MPI_Request request) {
-    return __builtin_expect(rf_the_session.concurrent, 0) ? rf_record_lookup_shared(request) : NULL;
+   request. So what is pending is claimed before the library is called, and given back if it was
+   not completed. */
+struct rf_pending_receive *rf_record_claim_shared(MPI_Request request);
+RF_STEP struct rf_pending_receive *rf_record_claim(MPI_Request request) {
+    return __builtin_expect(rf_the_session.concurrent, 0) ? rf_record_claim_shared(request) : NULL;
 }
+void rf_record_give_back(struct rf_pending_receive *receive);
 void rf_record_completion_shared(struct rf_pending_receive *receive, const MPI_Status *status);
 
 RF_STEP void rf_record_completion(MPI_Request request, struct rf_pending_receive *receive,

@@ -47,6 +47,12 @@ static bool failed(const struct rf_event *event) {
     return true;
 }
 
+/* All of these are complete, and the library is about to let go of them. */
+static void claim(const struct rf_scratch *scratch, int count) {
+    for (int i = 0; i < count; i++)
+        rf_stand_in_claim(scratch->stand_ins[i]);
+}
+
 static void show_wait(const struct rf_here *here) {
     rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
 }
@@ -80,6 +86,7 @@ int rf_replay_wait(const struct rf_here *here, MPI_Request *request, MPI_Status 
     struct rf_stand_in *stand_in = rf_stand_in_find(*request);
     MPI_Request inner = rf_stand_in_inner_of(stand_in, *request);
     rf_await(here, inner);
+    rf_stand_in_claim(stand_in);
     int code = rf_reals.Wait(&inner, status);
     rf_stand_in_update(stand_in, request, inner);
     return code;
@@ -101,6 +108,7 @@ static MPI_Request *await_chosen(const struct rf_here *here, int chosen, const i
     rf_progress_requests(&rf_the_session.replayer, chosen, count);
     for (int i = 0; i < chosen; i++)
         rf_await(here, scratch->requests[i]);
+    claim(scratch, chosen);
     return scratch->requests;
 }
 
@@ -116,6 +124,7 @@ int rf_replay_test(const struct rf_here *here, MPI_Request *request, int *flag,
         rf_take();
         show_wait(here);
         rf_await(here, inner);
+        rf_stand_in_claim(stand_in);
     }
     int code;
     AGAIN(code = rf_reals.Test(&inner, flag, status), event && code == MPI_SUCCESS && !*flag);
@@ -177,6 +186,8 @@ int rf_replay_waitall(const struct rf_here *here, int count, MPI_Request *reques
     MPI_Request *inner = special ? behind(count, requests) : requests;
     for (int i = 0; i < count; i++)
         rf_await(here, inner[i]);
+    if (special)
+        claim(rf_scratch(count), count);
     int code = rf_reals.Waitall(count, inner, statuses);
     for (int i = 0; special && i < count; i++)
         rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
@@ -198,6 +209,8 @@ int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *reques
     show_wait(here);
     for (int i = 0; event && i < count; i++)
         rf_await(here, inner[i]);
+    if (event)
+        claim(rf_scratch(count), count);
     int code;
     AGAIN(code = rf_reals.Testall(count, inner, flag, statuses),
           event && code == MPI_SUCCESS && !*flag);

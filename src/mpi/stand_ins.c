@@ -76,6 +76,7 @@ static struct rf_stand_in *enter(MPI_Request handle) {
         return NULL;
     }
     stand_ins->entries[place] = stand_in;
+    stand_in->place = place;
     stand_in->handle = handle;
     stand_in->inner = MPI_REQUEST_NULL;
     return stand_in;
@@ -149,15 +150,23 @@ MPI_Request rf_stand_in_inner(MPI_Request request) {
 
 static void forget(struct rf_stand_in *stand_in) {
     struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
-    uint64_t key = rf_request_key(stand_in->handle);
     lock();
-    uint32_t place = rf_handle_find(&stand_ins->map, key);
     set_held(stand_in, false);
-    rf_handle_remove(&stand_ins->map, key);
-    stand_ins->entries[place] = NULL;
+    if (!stand_in->claimed)
+        rf_handle_remove(&stand_ins->map, rf_request_key(stand_in->handle));
+    stand_ins->entries[stand_in->place] = NULL;
     unlock();
     rf_reals.Type_free(&stand_in->receive.type);
     free(stand_in);
+}
+
+void rf_stand_in_claim(struct rf_stand_in *stand_in) {
+    if (!stand_in || stand_in->persistent)
+        return;
+    lock();
+    rf_handle_remove(&rf_mpi.stand_ins.map, rf_request_key(stand_in->handle));
+    stand_in->claimed = true;
+    unlock();
 }
 
 void rf_stand_in_update(struct rf_stand_in *stand_in, MPI_Request *request, MPI_Request inner) {
@@ -166,6 +175,11 @@ void rf_stand_in_update(struct rf_stand_in *stand_in, MPI_Request *request, MPI_
         return;
     }
     stand_in->inner = inner;
+    lock();
+    if (stand_in->claimed && inner != MPI_REQUEST_NULL)
+        stand_in->claimed = !rf_handle_add(&rf_mpi.stand_ins.map, rf_request_key(stand_in->handle),
+                                           stand_in->place);
+    unlock();
     if (inner != MPI_REQUEST_NULL)
         return;
     lock();

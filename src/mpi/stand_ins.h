@@ -32,6 +32,8 @@ struct rf_stand_in {
     bool held;    /* parked: it took nothing, or nobody knows what */
     bool nothing; /* it took nothing */
     bool freed;   /* by the program, but not yet by us */
+    bool claimed; /* about to be completed: not found any more */
+    uint32_t place;
     uint64_t order;
 };
 
@@ -68,6 +70,8 @@ static inline MPI_Request rf_stand_in_inner_of(const struct rf_stand_in *stand_i
     return stand_in && stand_in->inner != MPI_REQUEST_NULL ? stand_in->inner : request;
 }
 MPI_Request rf_stand_in_inner(MPI_Request request);
+/* The library is going to complete this request, and may give its handle to another one at once. */
+void rf_stand_in_claim(struct rf_stand_in *stand_in);
 /* After the library worked on the inner request: keeps the stand-in and the program's handle as the
    program expects them. The stand-in, or NULL, was found before: afterwards the same handle may be
    that of another request of another thread. */

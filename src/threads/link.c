@@ -13,17 +13,19 @@ static void begin(void) {
 }
 
 static void enter(void) {
-    if (rf_self)
-        rf_self->inside++;
-    else
+    struct rf_thread *self = rf_self;
+    if (!self)
         rf_inside_early++;
+    else if (self->inside++ == 0 && self->place)
+        rf_turn_blocks(self, RF_OP_LIBRARY, 0);
 }
 
 static void leave(void) {
-    if (rf_self)
-        rf_self->inside--;
-    else
+    struct rf_thread *self = rf_self;
+    if (!self)
         rf_inside_early--;
+    else if (--self->inside == 0 && self->place)
+        rf_turn_goes_on(self);
 }
 
 static int number(void) {
