@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "messages.h"
+#include "padding.h"
 #include "text.h"
 
 enum { VARIABLES_MOST = 13 };
@@ -147,11 +148,15 @@ void rf_launch_become(const struct rf_launch *launch, char **words) {
         return;
     if (launch->environment)
         environ = launch->environment;
+    if (launch->same_addresses)
+        rf_fix_addresses();
     if (launch->launcher == RF_LAUNCHER_NONE) {
         struct variable list[VARIABLES_MOST];
         size_t count = variables(launch, getenv("LD_PRELOAD"), list);
         for (size_t i = 0; i < count; i++)
             setenv(list[i].name, list[i].value, 1);
+        if (launch->same_addresses)
+            rf_pad_environment(words);
     }
     if (launch->executable)
         execv(launch->executable, words);

@@ -279,10 +279,9 @@ int rf_verb_record(const struct rf_options *options) {
                                    .threads = threads,
                                    .order = thread_order(options),
                                    .values = rf_manifest_values(manifest),
+                                   .same_addresses = rf_manifest_same_addresses(manifest),
                                    .fill = options->fill,
                                    .verbose = options->verbose};
-        if (rf_manifest_same_addresses(manifest))
-            rf_fix_addresses();
         code = run(&launch, &trace, manifest, options);
     }
     json_decref(manifest);

@@ -140,6 +140,7 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         launch->run = directory;
         launch->scheme = rf_manifest_text(rerun->manifest, "scheme");
         launch->check = rf_manifest_check(rerun->manifest);
+        launch->same_addresses = rf_manifest_same_addresses(rerun->manifest);
         launch->values = rf_manifest_values(rerun->manifest);
         launch->fill = json_is_true(json_object_get(rerun->manifest, "fill"));
         launch->verbose = options->verbose;
@@ -230,7 +231,7 @@ int rf_rerun_job(struct rf_rerun *rerun, const struct rf_options *options, const
                                    .keep = keep};
         /* Extraction and what follows it: addresses that were received stay good as long as they
            can, and can be told from other contents. */
-        if (keep || rf_manifest_same_addresses(rerun->manifest))
+        if (keep)
             rf_fix_addresses();
         code = run(rerun, &launch, options, verdict);
     } else {

@@ -94,15 +94,28 @@ void rf_values_release(void) {
     held--;
 }
 
+/* A thread may have been ended while it read, but not by asking for a value. */
+static void expect_more(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    bool reads = what >= RF_OP_RANDOM_READ && what <= RF_OP_RANDOM_FGETC;
+    if (!reads && self->ended && rf_turn_cut(self))
+        rf_turn_differs(self, what, address, "the recorded thread has ended before this");
+}
+
 bool rf_value_get(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                   int64_t *value) {
+    int before = errno;
+    expect_more(self, what, address);
     *value = rf_value_play(self, what, address);
+    errno = before;
     return !self->free;
 }
 
 bool rf_bytes_get(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
                   size_t size) {
+    int before = errno;
+    expect_more(self, what, address);
     rf_bytes_play(self, what, address, bytes, size);
+    errno = before;
     return !self->free;
 }
 
@@ -121,7 +134,10 @@ void rf_random_record(struct rf_thread *self, enum rf_operation what, uintptr_t 
 bool rf_random_get(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
                    size_t asked, ssize_t *got) {
     int64_t missing = 0;
+    int before = errno;
+    expect_more(self, what, address);
     rf_step_play(self, what, address, &missing);
+    errno = before;
     if (self->free)
         return false;
     if (missing < 0) {

@@ -12,6 +12,7 @@ int main(int argc, char **argv) {
     srand((unsigned)time(NULL) ^ (unsigned)getpid());
     int early = rand();
     MPI_Init(&argc, &argv);
+    setvbuf(stdout, NULL, _IOLBF, 1 << 12);
     int rank, size;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
