@@ -138,3 +138,20 @@ EOT
         return 1
     fi
 }
+
+@test "a rank alone is told its values" {
+    for mpi in openmpi mpich; do
+        rm -rf trace
+        record --values all "mpirun.$mpi" -n 2 "$values/mpi_values.$mpi" < /dev/null
+        expect_status 0
+        recorded=$(grep "^rank 1:" <<< "$output")
+        run_apart timeout -k 5 60 "$REFRAIN" extract --rank 1 trace < /dev/null
+        expect_status 0
+        run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace < /dev/null
+        expect_status 0
+        [ "$output" = "$recorded" ]
+        run_apart timeout -k 5 60 "$REFRAIN" debug --rank 1 --event 3 --batch "bt 1" trace < /dev/null
+        expect_status 0
+        expect_in "$output" "mpi_values.c:"
+    done
+}
