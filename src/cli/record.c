@@ -10,6 +10,7 @@
 #include "manifest.h"
 #include "messages.h"
 #include "options.h"
+#include "race_detect.h"
 #include "status.h"
 #include "summary.h"
 #include "text.h"
@@ -258,6 +259,7 @@ int rf_verb_record(const struct rf_options *options) {
     } else {
         if (options->verbose)
             rf_say("MPI: %s: %s", rf_mpi_title(detected.mpi), detected.because);
+        char *tsan = rf_tsan_suppressions(&detected);
         struct rf_launch launch = {.command = options->command,
                                    .launcher = detected.launcher,
                                    .adapter = adapter,
@@ -268,8 +270,10 @@ int rf_verb_record(const struct rf_options *options) {
                                    .threads = threads,
                                    .order = thread_order(options),
                                    .fill = options->fill,
+                                   .tsan_options = tsan,
                                    .verbose = options->verbose};
         code = run(&launch, &trace, manifest, options);
+        free(tsan);
     }
     json_decref(manifest);
     free(threads);
