@@ -42,9 +42,10 @@ static bool fits(const char *scheme, const char *mpi, struct rf_error *error) {
 }
 
 static bool check_thread_order(const char *order, struct rf_error *error) {
-    if (!order || strcmp(order, "edges") == 0 || strcmp(order, "rolt") == 0)
+    if (!order || strcmp(order, "edges") == 0 || strcmp(order, "rolt") == 0 ||
+        strcmp(order, "every") == 0)
         return true;
-    rf_fail(error, RF_EXIT_USAGE, "--thread-order %s: unknown order: edges or rolt", order);
+    rf_fail(error, RF_EXIT_USAGE, "--thread-order %s: unknown order: edges, rolt or every", order);
     return rf_hint(error, "refrain record --threads COMMAND...");
 }
 
@@ -95,7 +96,7 @@ static void warn(const struct rf_summary *summary, const char *shown) {
     bool threads = false;
     for (size_t i = 0; i < summary->count; i++) {
         const struct rf_rank_summary *rank = &summary->ranks[i];
-        threads = threads || rank->node.thread_level == 3;
+        threads = threads || (rank->node.thread_level == 3 && !rank->threads.exists);
         if (rank->damaged)
             rf_say("rank %d: %s", rank->rank, rank->error.text);
         else if (rank->ending.incomplete)
@@ -122,9 +123,11 @@ static void announce_json(const struct rf_summary *summary, const struct rf_new_
 
 static void announce(const struct rf_summary *summary, const struct rf_new_trace *trace) {
     char size[RF_SIZE_TEXT];
-    rf_say("recorded: %s: %s, %llu event%s, %zu rank%s", trace->shown,
+    char *threads = rf_summary_threads_text(summary);
+    rf_say("recorded: %s: %s, %llu event%s, %zu rank%s%s", trace->shown,
            rf_size_text(rf_directory_bytes(trace->path), size), (unsigned long long)summary->events,
-           rf_plural(summary->events), summary->count, rf_plural(summary->count));
+           rf_plural(summary->events), summary->count, rf_plural(summary->count), threads);
+    free(threads);
     struct rf_error ignored = {0};
     const char *verb = rf_summary_whole(summary, trace->shown, &ignored) ? "replay" : "check";
     if (trace->numbered) {
@@ -227,7 +230,8 @@ static json_t *describe(const struct rf_options *options, const struct rf_detect
 static bool find_adapter(const char *mpi, const char *order, char **adapter, char **threads,
                          struct rf_error *error) {
     *adapter = rf_find_adapter(mpi);
-    if (*adapter && order && strcmp(mpi, RF_NO_MESSAGES) != 0)
+    /* Whether threads call MPI at the same time shows only when the program runs. */
+    if (*adapter && (order || rf_is_mpi(mpi)) && strcmp(mpi, RF_NO_MESSAGES) != 0)
         *threads = rf_find_adapter(RF_NO_MESSAGES);
     if (*adapter)
         return true;

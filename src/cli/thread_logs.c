@@ -24,7 +24,7 @@ const char *rf_thread_operation(uint32_t number) {
 }
 
 const char *rf_thread_order_name(enum rf_thread_order order) {
-    return order == RF_ORDER_ROLT ? "rolt" : "edges";
+    return order == RF_ORDER_ROLT ? "rolt" : order == RF_ORDER_EVERY ? "every" : "edges";
 }
 
 static void count(struct rf_thread_counts *counts, const struct rf_thread_log_entry *entry) {

@@ -20,7 +20,7 @@ struct rf_thread_counts {
 /* Reads the log to its end. True if it is whole, or there is none. */
 bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *counts,
                       struct rf_error *error);
-/* "edges" or "rolt". */
+/* "edges", "rolt" or "every". */
 const char *rf_thread_order_name(enum rf_thread_order order);
 /* "pthread_mutex_lock" */
 const char *rf_thread_operation(uint32_t number);

@@ -3,9 +3,9 @@
 #include "threads/hook.h"
 
 bool rf_creates(uintptr_t address) {
-    if (!rf_threads.on && rf_threads.wanted && !rf_address_of(address)->internal)
+    if (!rf_threads.on && rf_threads.wanted && !rf_inside_early && !rf_is_internal(address))
         rf_threads_begin();
-    return rf_here() && !rf_address_of(address)->internal;
+    return rf_here_from(address);
 }
 
 struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what, uintptr_t address,
@@ -50,7 +50,7 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (failure)
         return failure;
     self->inside++;
-    uint32_t number = 0; /* the child may be gone when its creation has returned */
+    uint32_t number = RF_NO_THREAD; /* the child may be gone when its creation has returned */
     if (child) {
         child->start = start;
         child->argument = argument;
@@ -63,12 +63,21 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return code;
 }
 
+/* The end of the other thread orders by itself, but clocks have to go on. */
+static void record_join(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                        pthread_t thread) {
+    if (rf_ticks())
+        rf_rolt_take(self, what, address, (void *)thread);
+    else
+        rf_step_record(self, what);
+}
+
 RF_HOOK int pthread_join(pthread_t thread, void **result) {
     RF_PASS(pthread_join(thread, result));
     int code;
     if (!rf_threads.replays) {
         code = rf_real_functions.pthread_join(thread, result);
-        rf_step_record(self, RF_OP_JOIN);
+        record_join(self, RF_OP_JOIN, RF_HERE_ADDRESS, thread);
         return code;
     }
     rf_turn_await(self, RF_OP_JOIN, RF_HERE_ADDRESS);
@@ -79,7 +88,7 @@ RF_HOOK int pthread_join(pthread_t thread, void **result) {
     return code;
 }
 
-/* What has the object is the end of the other thread, which orders by itself. */
+/* The end of the other thread, if it has come. */
 #define TRY(operation, plain)                                                                      \
     do {                                                                                           \
         int code;                                                                                  \
@@ -88,7 +97,7 @@ RF_HOOK int pthread_join(pthread_t thread, void **result) {
             if (code)                                                                              \
                 rf_failure_record(self, RF_OP_##operation, RF_HERE_ADDRESS, code);                 \
             else                                                                                   \
-                rf_step_record(self, RF_OP_##operation);                                           \
+                record_join(self, RF_OP_##operation, RF_HERE_ADDRESS, thread);                     \
             return code;                                                                           \
         }                                                                                          \
         code = rf_turn_await(self, RF_OP_##operation, RF_HERE_ADDRESS);                            \
@@ -117,4 +126,25 @@ RF_HOOK int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t cloc
                                  const struct timespec *until) {
     RF_PASS(pthread_clockjoin_np(thread, result, clock, until));
     TRY(TIMEDJOIN, pthread_clockjoin_np(thread, result, clock, until));
+}
+
+static struct rf_place *find_thread(pthread_t thread) {
+    for (uint32_t i = 0; i < rf_threads.places->count; i++) {
+        struct rf_place *place = &rf_threads.places->place[i];
+        if (place->handle == (uint64_t)thread && place->state != RF_PLACE_ENDED)
+            return place;
+    }
+    return NULL;
+}
+
+/* A thread notices that it is cancelled some time after. In a replay it is told when it has done
+   all that it did in the recording. */
+RF_HOOK int pthread_cancel(pthread_t thread) {
+    RF_PASS(pthread_cancel(thread));
+    struct rf_place *place = rf_threads.replays ? find_thread(thread) : NULL;
+    if (place)
+        __atomic_store_n(&place->cancelled, 1, __ATOMIC_SEQ_CST);
+    if (place && __atomic_load_n(&place->done, __ATOMIC_SEQ_CST) < place->recorded)
+        return 0;
+    return rf_real_functions.pthread_cancel(thread);
 }

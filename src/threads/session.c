@@ -16,15 +16,30 @@
 #include "threads/adapter.h"
 #include "threads/races.h"
 #include "threads/real.h"
+#include "threads/rolt.h"
 #include "threads/state.h"
 
 struct rf_threads rf_threads;
 _Thread_local struct rf_thread *rf_self;
+_Thread_local unsigned rf_inside_early;
 
 static struct rf_thread main_thread;
 static pthread_key_t ending;
 static pid_t owner;
 static bool begun;
+
+uintptr_t rf_pages[RF_PAGES];
+
+bool rf_page_learn(uintptr_t address) {
+    uintptr_t page = address >> 12;
+    if (rf_self)
+        rf_self->inside++;
+    bool internal = rf_address_of(address)->internal;
+    if (rf_self)
+        rf_self->inside--;
+    __atomic_store_n(&rf_pages[page % RF_PAGES], page << 1 | internal, __ATOMIC_RELAXED);
+    return internal;
+}
 
 rf_adapter_differs *rf_find_adapter(void) {
     static rf_adapter_differs *found;
@@ -41,6 +56,7 @@ _Noreturn void rf_threads_differ(const char *function, uintptr_t address, const 
     static int said;
     if (!__atomic_exchange_n(&said, 1, __ATOMIC_ACQ_REL)) {
         rf_adapter_differs *adapter = rf_find_adapter();
+        rf_threads.on = false; /* the end is ours */
         struct rf_here here = {function, 0, address};
         if (adapter)
             adapter(function, address, text);
@@ -74,7 +90,9 @@ __attribute__((constructor)) static void look(void) {
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0))
         return;
     rf_threads.replays = strcmp(mode, "replay") == 0;
-    rf_threads.order = order && strcmp(order, "rolt") == 0 ? RF_ORDER_ROLT : RF_ORDER_EDGES;
+    rf_threads.order = order && strcmp(order, "rolt") == 0    ? RF_ORDER_ROLT
+                       : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
+                                                              : RF_ORDER_EDGES;
     rf_threads.rank = find_rank();
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
@@ -105,6 +123,8 @@ static bool begin_replay_of(struct rf_thread *self) {
     self->ended = self->cursor.record->state == RF_THREAD_ENDED;
     self->place->recorded = self->recorded;
     rf_replay_next(self);
+    rf_rolt_show(self);
+    self->place->state = RF_PLACE_RUNS;
     return true;
 }
 
@@ -113,6 +133,7 @@ struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number) {
     if (!self)
         return NULL;
     self->number = number;
+    self->clock = parent->clock;
     bool good;
     if (rf_threads.replays) {
         good = begin_replay_of(self);
@@ -136,6 +157,8 @@ static void end_thread(void *argument) {
     }
     if (!rf_threads.on || getpid() != owner)
         return;
+    if (rf_ticks() && !self->free)
+        rf_tick(self, RF_OP_THREAD_EXIT, 0, (void *)pthread_self());
     self->inside++;
     if (rf_threads.replays) {
         rf_replay_end(self);
@@ -152,7 +175,9 @@ static void end_thread(void *argument) {
 void rf_thread_enter(struct rf_thread *self) {
     rf_self = self;
     if (self->place)
-        self->place->state = RF_PLACE_RUNS;
+        self->place->handle = (uint64_t)pthread_self();
+    self->inside += rf_inside_early;
+    rf_inside_early = 0;
     self->inside++;
     pthread_setspecific(ending, self);
     if (rf_threads.races)
@@ -233,7 +258,8 @@ static void end_replay(int status) {
         rf_turn_wake(self);
         rf_turn_blocks(self, RF_OP_EXIT, 0);
         wait_for_others();
-        if (rf_thread_log_head(rf_threads.turns)->finished && self->done < self->recorded)
+        if (rf_thread_log_head(rf_threads.turns)->finished &&
+            self->done < self->cursor.record->at_exit)
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
     }
     if (!rf_threads.plain)
@@ -244,7 +270,8 @@ static void end_replay(int status) {
 
 static void end_at_exit(int status, void *unused) {
     (void)unused;
-    if (!rf_threads.on || getpid() != owner)
+    static int ended;
+    if (!rf_threads.on || getpid() != owner || __atomic_exchange_n(&ended, 1, __ATOMIC_RELAXED))
         return;
     if (rf_self)
         rf_self->inside++;
@@ -254,6 +281,19 @@ static void end_at_exit(int status, void *unused) {
         end_record(status);
     if (rf_self)
         rf_self->inside--;
+}
+
+/* An end without the handlers of exit() is an end all the same. */
+RF_HOOK void _exit(int status) {
+    end_at_exit(status, NULL);
+    rf_real()->_exit(status);
+    __builtin_unreachable();
+}
+
+RF_HOOK void _Exit(int status) {
+    end_at_exit(status, NULL);
+    rf_real()->_Exit(status);
+    __builtin_unreachable();
 }
 
 /* A child made by fork is not the recorded process. */

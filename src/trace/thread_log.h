@@ -23,7 +23,7 @@
          */
 
 /* How the order is kept. */
-enum rf_thread_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2 };
+enum rf_thread_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2, RF_ORDER_EVERY = 3 };
 
 /* What an entry says of an operation: its first number is RF_THREAD_LOG_TYPES * (operations since
    the entry before) + type, never 0. All but CHECK go on with the number of the site. */
