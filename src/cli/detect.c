@@ -190,7 +190,7 @@ struct evidence {
     char linked_library[64];
     const char *static_word;
     const char *embedded_word; /* has MPI's functions in itself */
-    bool tsan, elf;            /* of the program */
+    bool tsan, openmp, elf;    /* of the program */
     bool embeds_mcapi;         /* the static or embedded word has MCAPI's */
 };
 
@@ -225,6 +225,7 @@ static void look_at(const char *word, bool script, struct evidence *evidence) {
     if (evidence->program_word == word) {
         evidence->elf = rf_elf_facts(path, &elf);
         evidence->tsan = evidence->elf && elf.tsan;
+        evidence->openmp = evidence->elf && elf.openmp;
     }
     free(path);
 }
@@ -307,6 +308,7 @@ bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf
         seen.program_word ? scriptless(seen.program_word) : tidy(rf_base_name(command[0]));
 
     detected->tsan = seen.tsan;
+    detected->openmp = seen.openmp;
     detected->script = script || !seen.elf;
     if (seen.static_word) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,

@@ -45,6 +45,7 @@ static void look_at_dynamic(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
         const char *name = elf_strptr(elf, header->sh_link, entry.d_un.d_val);
         if (name)
             look_at_needed(name, facts);
+        facts->openmp = facts->openmp || (name && strcmp(name, "libgomp.so.1") == 0);
     }
 }
 

@@ -178,8 +178,7 @@ void rf_helgrind_read(struct rf_races *races, const char *path) {
         rf_race_clear(&reading.race);
     for (size_t i = reading.first; i < races->count; i++)
         races->list[i].rank = reading.rank;
-    /* Who never said a rank is not one of the replayed processes. */
-    races->processes += reading.rank >= 0;
+    races->processes += reading.known > 0;
     free(line);
     free(reading.threads);
     fclose(file);

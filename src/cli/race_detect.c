@@ -14,9 +14,14 @@ static bool has_order_of_threads(const struct rf_summary *summary) {
     return false;
 }
 
+void rf_race_detection_find(struct rf_race_detection *detection) {
+    *detection = (struct rf_race_detection){.valgrind = rf_find_executable("valgrind")};
+}
+
 bool rf_race_detection_choose(struct rf_race_detection *detection, const struct rf_rerun *rerun,
                               const struct rf_detected *detected, struct rf_error *error) {
-    *detection = (struct rf_race_detection){.script = detected->script};
+    detection->script = detected->script;
+    detection->openmp = detected->openmp;
     if (!has_order_of_threads(&rerun->summary)) {
         rf_fail(error, RF_EXIT_USAGE,
                 "--race-detect: %s has no order of threads: the program created none, or it was "
@@ -29,6 +34,8 @@ bool rf_race_detection_choose(struct rf_race_detection *detection, const struct 
     }
     if (detected->tsan) {
         detection->tool = RF_RACES_TSAN;
+        free(detection->valgrind);
+        detection->valgrind = NULL;
         return true;
     }
     detection->tool = RF_RACES_HELGRIND;
@@ -37,7 +44,6 @@ bool rf_race_detection_choose(struct rf_race_detection *detection, const struct 
                        "--race-detect: this Refrain was built without valgrind's headers, and %s "
                        "without -fsanitize=thread",
                        detected->program);
-    detection->valgrind = rf_find_executable("valgrind");
     if (detection->valgrind)
         return true;
     rf_fail(error, RF_EXIT_ENVIRONMENT,
@@ -95,7 +101,7 @@ void rf_race_detection_apply(struct rf_race_detection *detection, struct rf_laun
 
 void rf_race_detection_read(const struct rf_race_detection *detection, const char *run,
                             struct rf_races *races) {
-    *races = (struct rf_races){.tool = detection->tool};
+    *races = (struct rf_races){.tool = detection->tool, .openmp = detection->openmp};
     rf_races_read(races, run);
 }
 

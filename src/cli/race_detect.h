@@ -11,10 +11,13 @@ struct rf_race_detection {
     char *valgrind;   /* the program, if it is needed */
     char **wrapper;   /* the words that stand before the program; ends with NULL */
     char *options;    /* for ThreadSanitizer */
-    bool script;      /* the program may be a child of the one that is started */
+    bool openmp;
+    bool script; /* the program may be a child of the one that is started */
 };
 
-/* Chooses the tool and finds it: ThreadSanitizer if the program was built with it, else Helgrind.
+/* Finds what is needed in this process's own PATH, before that of the recording takes its place. */
+void rf_race_detection_find(struct rf_race_detection *detection);
+/* Chooses the tool: ThreadSanitizer if the program was built with it, else Helgrind.
    Everything that can be wrong is found here. */
 bool rf_race_detection_choose(struct rf_race_detection *detection, const struct rf_rerun *rerun,
                               const struct rf_detected *detected, struct rf_error *error);

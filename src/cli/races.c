@@ -173,12 +173,16 @@ static char *where(const struct rf_race_access *access) {
     return place_text(place_of(access, &through));
 }
 
+static char *thread_text(const struct rf_race_access *access) {
+    return access->thread < 0 ? rf_copy("a thread that is not recorded")
+                              : rf_text("thread %d", access->thread);
+}
+
 static void print_access(const struct rf_race_access *access, bool past) {
     const char *through;
     const struct rf_race_frame *frame = place_of(access, &through);
     char *place = place_text(frame);
-    char *thread = access->thread < 0 ? rf_copy("a thread of a library")
-                                      : rf_text("thread %d", access->thread);
+    char *thread = thread_text(access);
     fprintf(stderr, "  %-9s %s ", past ? "against" : "found", thread);
     if (!access->count) {
         fprintf(stderr, "%s, where is not known any more\n", access->writes ? "wrote" : "read");
@@ -205,8 +209,10 @@ static void print_race(const struct rf_race *race) {
     char *event = race->now.when == RF_RACE_AFTER
                       ? rf_text(", operation %" PRIu64, race->now.operation)
                       : rf_copy("");
-    rf_say("data race: rank %d, thread %d%s: %s against %s, and nothing in the program orders them",
-           race->rank, race->now.thread, event, now, before);
+    char *thread = thread_text(&race->now);
+    rf_say("data race: rank %d, %s%s: %s against %s, and nothing in the program orders them",
+           race->rank, thread, event, now, before);
+    free(thread);
     print_access(&race->now, false);
     print_access(&race->before, true);
     if (race->data)
@@ -233,6 +239,11 @@ static void print_others(const struct rf_races *races) {
 }
 
 void rf_races_report(const struct rf_races *races, const char *trace, bool all) {
+    if (races->openmp)
+        rf_say(
+            "the program uses OpenMP: %s does not see all of how its library orders threads, and "
+            "may take what is in order for a race",
+            races->tool);
     if (!races->count) {
         rf_say("no data race on this run's synchronisation order (%s looked at %d process%s)",
                races->tool, races->processes, races->processes == 1 ? "" : "es");

@@ -38,7 +38,8 @@ struct rf_race {
 
 struct rf_races {
     const char *tool;     /* "helgrind" or "tsan" */
-    int processes;        /* that were looked at */
+    int processes;        /* with threads that were looked at */
+    bool openmp;          /* the program uses OpenMP */
     struct rf_race *list; /* by rank; those of a rank as they were found */
     size_t count;
 };

@@ -241,6 +241,8 @@ int rf_rerun_job(struct rf_rerun *rerun, const struct rf_options *options, const
     bool detects = options->race_detect;
     int code;
     *verdict = RF_VERDICT_NOTHING;
+    if (detects)
+        rf_race_detection_find(&detection);
     if (prepare(rerun, options, &detected, &error) &&
         (!detects || rf_race_detection_choose(&detection, rerun, &detected, &error))) {
         struct rf_launch launch = {.command = rerun->replayed.command,

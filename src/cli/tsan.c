@@ -17,12 +17,12 @@ struct name {
 };
 
 struct reading {
-    struct rf_races *races;
     bool inside;
     struct rf_race race;
     struct rf_race_access *access; /* whose frames come; NULL: nobody's */
     struct name *names;            /* of the threads of the report */
     size_t count;
+    bool threads;          /* some were replayed */
     struct rf_race *found; /* all of this process, with the system's names for threads */
     size_t races_count;
 };
@@ -151,6 +151,7 @@ static int read_marks(struct reading *reading, const char *path) {
         uint64_t bytes = 0;
         sscanf(line, "refrain rank %d", &rank);
         bool begins = sscanf(line, "refrain thread %d tid %ld", &thread, &tid) == 2;
+        reading->threads = reading->threads || begins;
         bool marks = sscanf(line, "refrain at %*d %*d %" SCNu64, &bytes) == 1;
         for (size_t i = 0; i < reading->races_count; i++) {
             struct rf_race *race = &reading->found[i];
@@ -169,7 +170,7 @@ static int read_marks(struct reading *reading, const char *path) {
 }
 
 void rf_tsan_read(struct rf_races *races, const char *run, const char *process) {
-    struct reading reading = {.races = races};
+    struct reading reading = {0};
     char *reports = rf_text("%s/" RF_RACES_TSAN_FILE "%s", run, process);
     char *marks = rf_text("%s/" RF_RACES_MARKS_FILE "%s", run, process);
     read_reports(&reading, reports, atol(process));
@@ -180,7 +181,7 @@ void rf_tsan_read(struct rf_races *races, const char *run, const char *process) 
         reading.found[i].rank = rank;
         rf_race_add(races, &reading.found[i]);
     }
-    races->processes += rank >= 0;
+    races->processes += reading.threads;
     free(reading.found);
     free(reading.names);
     free(marks);
