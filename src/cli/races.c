@@ -27,15 +27,17 @@ static enum owner owner_of(const struct rf_race_frame *frame) {
     } objects[] = {
         {"librefrain-", OWNER_REFRAIN}, {"libc.so", OWNER_ANYBODY},
         {"libpthread", OWNER_ANYBODY},  {"libm.so", OWNER_ANYBODY},
-        {"ld-linux", OWNER_ANYBODY},    {"vgpreload_", OWNER_ANYBODY},
-        {"libtsan", OWNER_ANYBODY},     {"libmpi", OWNER_RUNTIME},
-        {"libopen-", OWNER_RUNTIME},    {"mca_", OWNER_RUNTIME},
-        {"libpmix", OWNER_RUNTIME},     {"libevent", OWNER_RUNTIME},
-        {"libhwloc", OWNER_RUNTIME},    {"libucp", OWNER_RUNTIME},
-        {"libucs", OWNER_RUNTIME},      {"libuct", OWNER_RUNTIME},
-        {"libucm", OWNER_RUNTIME},      {"libfabric", OWNER_RUNTIME},
-        {"libpsm", OWNER_RUNTIME},      {"libibverbs", OWNER_RUNTIME},
-        {"libmcapi", OWNER_RUNTIME},    {"libgomp", OWNER_RUNTIME},
+        {"libstdc++", OWNER_ANYBODY},   {"libgcc_s", OWNER_ANYBODY},
+        {"libgfortran", OWNER_ANYBODY}, {"ld-linux", OWNER_ANYBODY},
+        {"vgpreload_", OWNER_ANYBODY},  {"libtsan", OWNER_ANYBODY},
+        {"libmpi", OWNER_RUNTIME},      {"libopen-", OWNER_RUNTIME},
+        {"mca_", OWNER_RUNTIME},        {"libpmix", OWNER_RUNTIME},
+        {"libevent", OWNER_RUNTIME},    {"libhwloc", OWNER_RUNTIME},
+        {"libucp", OWNER_RUNTIME},      {"libucs", OWNER_RUNTIME},
+        {"libuct", OWNER_RUNTIME},      {"libucm", OWNER_RUNTIME},
+        {"libfabric", OWNER_RUNTIME},   {"libpsm", OWNER_RUNTIME},
+        {"libibverbs", OWNER_RUNTIME},  {"libmcapi", OWNER_RUNTIME},
+        {"libgomp", OWNER_RUNTIME},
     };
     const char *name = frame->object ? rf_base_name(frame->object) : "";
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
