@@ -42,8 +42,12 @@ static char *element(const char *line, const char *name) {
         size_t i = 0, count = sizeof signs / sizeof *signs;
         while (i < count && strncmp(from, signs[i].name, strlen(signs[i].name)) != 0)
             i++;
-        *to++ = i < count ? signs[i].sign : *from;
-        from += i < count ? strlen(signs[i].name) : 1;
+        if (i == count) {
+            *to++ = *from++;
+        } else {
+            *to++ = signs[i].sign;
+            from += strlen(signs[i].name);
+        }
     }
     *to = 0;
     return text;
