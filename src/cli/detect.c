@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,6 +191,7 @@ struct evidence {
     char linked_library[64];
     const char *static_word;
     const char *embedded_word; /* has MPI's functions in itself */
+    bool tsan, openmp, elf;    /* of the program */
     bool embeds_mcapi;         /* the static or embedded word has MCAPI's */
 };
 
@@ -221,6 +223,11 @@ static void look_at(const char *word, bool script, struct evidence *evidence) {
     }
     if (!runner && !evidence->program_word)
         evidence->program_word = word;
+    if (evidence->program_word == word) {
+        evidence->elf = rf_elf_facts(path, &elf);
+        evidence->tsan = evidence->elf && elf.tsan;
+        evidence->openmp = evidence->elf && elf.openmp;
+    }
     free(path);
 }
 
@@ -301,6 +308,9 @@ bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf
     detected->program =
         seen.program_word ? scriptless(seen.program_word) : tidy(rf_base_name(command[0]));
 
+    detected->tsan = seen.tsan;
+    detected->openmp = seen.openmp;
+    detected->script = script || !seen.elf;
     if (seen.static_word) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,
                 "%s is statically linked: nothing can be loaded into it", seen.static_word);
@@ -318,6 +328,20 @@ bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf
         return true;
     }
     return conclude(command, mpi_of(detected->launcher), how, &seen, threads, detected, error);
+}
+
+size_t rf_find_program(char *const *command, size_t from) {
+    struct evidence seen = {0};
+    size_t interpreter = SIZE_MAX;
+    size_t at = from;
+    for (; command[at] && strcmp(command[at], ":") != 0; at++) {
+        look_at(command[at], interpreter != SIZE_MAX, &seen);
+        if (seen.program_word)
+            break;
+        if (interpreter == SIZE_MAX && is_interpreter(command[at]))
+            interpreter = at;
+    }
+    return interpreter != SIZE_MAX ? interpreter : seen.program_word ? at : from;
 }
 
 void rf_detected_free(struct rf_detected *detected) {

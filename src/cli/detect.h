@@ -3,6 +3,7 @@
 #define RF_CLI_DETECT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "trace/error.h"
 
@@ -17,6 +18,9 @@ struct rf_detected {
     enum rf_launcher launcher; /* what the command's first word is */
     char *program;             /* base name of the program, for the trace's name */
     char because[512];         /* one line of evidence */
+    bool openmp;
+    bool tsan;   /* the program is built with ThreadSanitizer */
+    bool script; /* the program is no ELF file, or run by an interpreter */
 };
 
 /* What stands in the place of an MPI where there is none: only threads are recorded. */
@@ -27,6 +31,10 @@ struct rf_detected {
 bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf_detected *detected,
                struct rf_error *error);
 void rf_detected_free(struct rf_detected *detected);
+
+/* Where in the command, from its word `from` up to its end or the next colon, the program stands
+   that a process becomes in the end: the one of the user, or the interpreter of his script. */
+size_t rf_find_program(char *const *command, size_t from);
 
 /* Is this a name that -m takes? */
 bool rf_known_mpi(const char *name);

@@ -212,6 +212,9 @@ static void examine_debugging(struct findings *findings) {
     char *tmux = rf_find_executable("tmux");
     find(findings, "tmux", tmux ? GOOD : DOUBTFUL,
          tmux ? tmux : rf_copy("not found in PATH: debug --all shows all ranks in it"));
+    char *valgrind = rf_find_executable("valgrind");
+    find(findings, "valgrind", valgrind ? GOOD : DOUBTFUL,
+         valgrind ? valgrind : rf_copy("not found in PATH: replay --race-detect needs it"));
     struct rlimit limit;
     if (getrlimit(RLIMIT_CORE, &limit) == 0)
         find(findings, "core", limit.rlim_cur ? GOOD : DOUBTFUL,

@@ -45,6 +45,7 @@ static void look_at_dynamic(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
         const char *name = elf_strptr(elf, header->sh_link, entry.d_un.d_val);
         if (name)
             look_at_needed(name, facts);
+        facts->openmp = facts->openmp || (name && strcmp(name, "libgomp.so.1") == 0);
     }
 }
 
@@ -54,10 +55,13 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
     size_t count = data && header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
     for (size_t i = 0; i < count; i++) {
         GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol) || symbol.st_shndx == SHN_UNDEF ||
-            GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
+        if (!gelf_getsym(data, (int)i, &symbol))
             continue;
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
+        /* Called by all that is built so, wherever it comes from. */
+        facts->tsan = facts->tsan || (name && strcmp(name, "__tsan_init") == 0);
+        if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
+            continue;
         facts->embeds_mpi = facts->embeds_mpi || (name && strcmp(name, "PMPI_Init") == 0);
         facts->defines_renamed =
             facts->defines_renamed || (name && strcmp(name, "refrain_mcapi_initialize") == 0);

@@ -11,6 +11,8 @@ struct rf_elf_facts {
     bool embeds_mcapi;
     bool defines_renamed; /* refrain_mcapi_initialize is, by the adapter or by somebody else */
     bool instrumented;    /* the MCAPI adapter is linked into it */
+    bool openmp;          /* needs GCC's library for it */
+    bool tsan;            /* built with -fsanitize=thread */
     const char *mpi;      /* of the library it needs: "openmpi", "mpich" or NULL */
     char library[64];     /* that library */
 };

@@ -70,6 +70,14 @@ char *rf_find_manual(const char *page) {
     return path;
 }
 
+char *rf_find_suppressions(void) {
+    return find("share", RF_RELATIVE_DATA, "refrain-races.supp");
+}
+
+char *rf_find_tsan_suppressions(void) {
+    return find("share", RF_RELATIVE_DATA, "refrain-tsan.supp");
+}
+
 char *rf_find_gdb_script(void) {
     return find("share", RF_RELATIVE_DATA, "refrain-gdb.py");
 }

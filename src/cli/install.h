@@ -8,6 +8,9 @@ char *rf_find_adapter(const char *mpi);
 char *rf_find_linked_adapter(void);
 char *rf_find_names_header(void);
 char *rf_find_manual(const char *page);
+/* What valgrind and ThreadSanitizer are not to report of us. */
+char *rf_find_suppressions(void);
+char *rf_find_tsan_suppressions(void);
 /* The commands that `debug` brings to gdb. */
 char *rf_find_gdb_script(void);
 /* The scripts that measure the published tables, and the programs they run. Both belong to the

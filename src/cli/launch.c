@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 #include "messages.h"
 #include "padding.h"
 #include "text.h"
+#include "threads/race_tools.h"
 
-enum { VARIABLES_MOST = 13 };
+enum { VARIABLES_MOST = 16 };
 
 struct variable {
     const char *name;
@@ -27,6 +29,13 @@ static char *fill_tunables(void) {
     static const char ours[] = "glibc.malloc.perturb=90:glibc.malloc.tcache_count=0";
     const char *others = getenv("GLIBC_TUNABLES");
     return others && *others ? rf_text("%s:%s", others, ours) : rf_copy(ours);
+}
+
+/* What the user wants of ThreadSanitizer stays, as far as it does not speak of the same. */
+static char *tsan_options(const struct rf_launch *launch) {
+    const char *others = getenv("TSAN_OPTIONS");
+    return others && *others ? rf_text("%s:%s", others, launch->tsan_options)
+                             : rf_copy(launch->tsan_options);
 }
 
 /* What the ranks need to find in their environment. `preload`: what is to be preloaded besides. */
@@ -57,6 +66,13 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
         list[count++] = (struct variable){"REFRAIN_CUT", rf_copy("1")};
     if (launch->rank)
         list[count++] = (struct variable){"REFRAIN_RANK", rf_copy(launch->rank)};
+    if (launch->races)
+        list[count++] = (struct variable){RF_RACES_VARIABLE, rf_copy(launch->races)};
+    if (launch->tsan_options)
+        list[count++] = (struct variable){"TSAN_OPTIONS", tsan_options(launch)};
+    /* It cannot ask the processor there, and would say so. */
+    if (launch->wrapper && !getenv("HWLOC_COMPONENTS"))
+        list[count++] = (struct variable){"HWLOC_COMPONENTS", rf_copy("-x86")};
     /* Open MPI's jobs of one process all use one directory, and the first to end takes it away. */
     if (launch->rank && launch->run)
         list[count++] = (struct variable){"OMPI_MCA_orte_tmpdir_base", rf_copy(launch->run)};
@@ -105,6 +121,11 @@ static size_t sets_preload(enum rf_launcher launcher, char *const *words, const 
     return 0;
 }
 
+static void add_wrapper(struct words *words, const struct rf_launch *launch) {
+    for (size_t i = 0; launch->wrapper[i]; i++)
+        add(words, rf_copy(launch->wrapper[i]));
+}
+
 char **rf_launch_words(const struct rf_launch *launch) {
     struct words words = {0};
     const char *preload = getenv("LD_PRELOAD");
@@ -115,6 +136,9 @@ char **rf_launch_words(const struct rf_launch *launch) {
     struct variable list[VARIABLES_MOST];
     size_t count = variables(launch, preload, list);
 
+    size_t program = launch->wrapper ? rf_find_program(launch->command, 0) : SIZE_MAX;
+    if (program == 0)
+        add_wrapper(&words, launch);
     add(&words, rf_copy(launch->command[0]));
     if (launch->launcher != RF_LAUNCHER_NONE)
         add_variables(&words, launch->launcher, list, count);
@@ -125,10 +149,15 @@ char **rf_launch_words(const struct rf_launch *launch) {
             i += skip;
             continue;
         }
+        if (i == program)
+            add_wrapper(&words, launch);
         add(&words, rf_copy(launch->command[i]));
         /* Open MPI's -x reaches only the program before the next colon. */
-        if (launch->launcher == RF_LAUNCHER_OPENMPI && strcmp(launch->command[i], ":") == 0)
+        bool next = launch->launcher != RF_LAUNCHER_NONE && strcmp(launch->command[i], ":") == 0;
+        if (next && launch->launcher == RF_LAUNCHER_OPENMPI)
             add_variables(&words, launch->launcher, list, count);
+        if (next && launch->wrapper)
+            program = rf_find_program(launch->command, i + 1);
         i++;
     }
     add(&words, NULL);

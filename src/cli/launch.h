@@ -31,6 +31,11 @@ struct rf_launch {
     const char *executable;
     char **environment;
     bool verbose; /* say what is run */
+    /* Looking for data races: the tool, the words before the program, if it needs some, and options
+       for ThreadSanitizer. NULL: none. */
+    const char *races;
+    char *const *wrapper;
+    const char *tsan_options;
 };
 
 /* Starts the command; its three streams are ours. Returns its process id, or -1. */

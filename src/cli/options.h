@@ -12,7 +12,7 @@ struct rf_options {
     const char *output, *scheme, *check, *mpi, *thread_order, *values, *ranks, *at, *batch;
     double stall_timeout;
     uint64_t limit, event; /* UINT64_MAX: none */
-    bool json, quiet, verbose, all, fill, libs, threads, short_help, manual;
+    bool json, quiet, verbose, all, fill, libs, threads, race_detect, short_help, manual;
     const char *trace; /* NULL: the latest one */
     const char *name;
     char **files;   /* ends with NULL */

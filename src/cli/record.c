@@ -10,6 +10,7 @@
 #include "manifest.h"
 #include "messages.h"
 #include "options.h"
+#include "race_detect.h"
 #include "status.h"
 #include "summary.h"
 #include "text.h"
@@ -277,6 +278,7 @@ int rf_verb_record(const struct rf_options *options) {
     } else {
         if (options->verbose)
             rf_say("MPI: %s: %s", rf_mpi_title(detected.mpi), detected.because);
+        char *tsan = rf_tsan_suppressions(&detected);
         struct rf_launch launch = {.command = options->command,
                                    .launcher = detected.launcher,
                                    .adapter = adapter,
@@ -289,8 +291,10 @@ int rf_verb_record(const struct rf_options *options) {
                                    .values = rf_manifest_values(manifest),
                                    .same_addresses = rf_manifest_same_addresses(manifest),
                                    .fill = options->fill,
+                                   .tsan_options = tsan,
                                    .verbose = options->verbose};
         code = run(&launch, &trace, manifest, options);
+        free(tsan);
     }
     json_decref(manifest);
     free(threads);

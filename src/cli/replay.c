@@ -6,6 +6,12 @@ static int replay_rank(struct rf_rerun *rerun, const struct rf_options *options)
     struct rf_error error = {0};
     enum rf_verdict verdict;
     int rank;
+    if (options->race_detect) {
+        rf_fail(&error, RF_EXIT_USAGE,
+                "--race-detect: a rank alone does not play the order of its threads");
+        rf_hint(&error, "refrain replay --race-detect%s", rerun->named);
+        return rf_report_error(&error);
+    }
     if (options->command) {
         rf_fail(
             &error, RF_EXIT_USAGE,

@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "races.h"
 #include "summary.h"
 #include "supervise.h"
 
@@ -16,7 +17,8 @@ struct rf_replayed {
     const struct rf_summary *summary;
     char *const *command; /* what was run */
     const struct rf_supervision *supervision;
-    int alone; /* the one rank that was run, or RF_NOT_ALONE */
+    const struct rf_races *races; /* that were looked for; NULL: they were not */
+    int alone;                    /* the one rank that was run, or RF_NOT_ALONE */
 };
 
 void rf_report_divergence(const struct rf_replayed *replayed);

@@ -14,6 +14,7 @@
 #include "manifest.h"
 #include "messages.h"
 #include "processes.h"
+#include "race_detect.h"
 #include "ranks.h"
 #include "run_directory.h"
 #include "start.h"
@@ -45,6 +46,7 @@ bool rf_rerun_open(struct rf_rerun *rerun, const struct rf_options *options,
 }
 
 void rf_rerun_close(struct rf_rerun *rerun) {
+    rf_races_free(&rerun->races);
     rf_supervision_free(&rerun->supervision);
     rf_summary_free(&rerun->summary);
     free(rerun->recorded);
@@ -125,9 +127,9 @@ static bool with_threads(const struct rf_rerun *rerun) {
     return found && strcmp(rf_manifest_mpi(rerun->manifest), RF_NO_MESSAGES) != 0;
 }
 
-/* Starts it, watches it to its end and judges it. */
+/* Starts it, watches it to its end and judges it. `detection`: of data races, or NULL. */
 static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf_options *options,
-               enum rf_verdict *verdict) {
+               struct rf_race_detection *detection, enum rf_verdict *verdict) {
     struct rf_error error = {0};
     char *adapter = rf_rerun_adapter(rerun, &error);
     char *threads = adapter && with_threads(rerun) ? rf_find_adapter(RF_NO_MESSAGES) : NULL;
@@ -144,6 +146,8 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         launch->values = rf_manifest_values(rerun->manifest);
         launch->fill = json_is_true(json_object_get(rerun->manifest, "fill"));
         launch->verbose = options->verbose;
+        if (detection)
+            rf_race_detection_apply(detection, launch);
         launch->cut = rerun->summary.sparse && was_cut(&rerun->summary);
         rf_adopt_orphans();
         rf_signals_guard(0);
@@ -157,6 +161,10 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
             .run = directory, .stall_timeout = options->stall_timeout, .quiet = options->quiet};
         rf_signals_guard(child);
         rf_supervise(&rerun->supervision, child);
+        if (detection) {
+            rf_race_detection_read(detection, directory, &rerun->races);
+            rerun->replayed.races = &rerun->races;
+        }
         code = rf_judge(&rerun->replayed, launch->launcher, options, verdict);
     } else {
         code = rf_report_error(&error);
@@ -222,21 +230,30 @@ int rf_rerun_job(struct rf_rerun *rerun, const struct rf_options *options, const
                  enum rf_verdict *verdict) {
     struct rf_error error = {0};
     struct rf_detected detected = {0};
+    struct rf_race_detection detection = {0};
+    bool detects = options->race_detect;
     int code;
     *verdict = RF_VERDICT_NOTHING;
-    if (prepare(rerun, options, &detected, &error)) {
+    if (detects)
+        rf_race_detection_find(&detection);
+    if (prepare(rerun, options, &detected, &error) &&
+        (!detects || rf_race_detection_choose(&detection, rerun, &detected, &error))) {
         struct rf_launch launch = {.command = rerun->replayed.command,
                                    .launcher = detected.launcher,
                                    .mode = "replay",
                                    .keep = keep};
+        char *tsan = detects ? NULL : rf_tsan_suppressions(&detected);
+        launch.tsan_options = tsan;
         /* Extraction and what follows it: addresses that were received stay good as long as they
            can, and can be told from other contents. */
         if (keep)
             rf_fix_addresses();
-        code = run(rerun, &launch, options, verdict);
+        code = run(rerun, &launch, options, detects ? &detection : NULL, verdict);
+        free(tsan);
     } else {
         code = rf_report_error(&error);
     }
+    rf_race_detection_free(&detection);
     rf_detected_free(&detected);
     return code;
 }
@@ -260,7 +277,7 @@ static int rerun_node(struct rf_rerun *rerun, const struct rf_options *options, 
                                .mode = "alone",
                                .rank = number};
     rerun->replayed.alone = rank;
-    int code = run(rerun, &launch, options, verdict);
+    int code = run(rerun, &launch, options, NULL, verdict);
     free(number);
     rf_detected_free(&detected);
     return code;
@@ -289,7 +306,7 @@ int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int
     struct rf_launch launch = rf_start_launch(&start);
     rerun->replayed.alone = rank;
     rf_fix_addresses();
-    int code = run(rerun, &launch, options, verdict);
+    int code = run(rerun, &launch, options, NULL, verdict);
     rf_start_free(&start);
     return code;
 }

@@ -14,6 +14,7 @@ struct rf_rerun {
     char **recorded; /* the command */
     struct rf_summary summary;
     struct rf_supervision supervision;
+    struct rf_races races;
     struct rf_replayed replayed;
 };
 

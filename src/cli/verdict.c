@@ -155,7 +155,23 @@ static void announce_json(const struct rf_replayed *replayed, enum rf_verdict ve
         json_object_set_new(object, "event", json_integer((json_int_t)rank->event));
         json_object_set_new(object, "difference", json_string(rank->difference));
     }
+    if (replayed->races)
+        json_object_set_new(object, "races", rf_races_json(replayed->races));
     rf_say_json(object);
+}
+
+/* A replay of a program with data races cannot be trusted, even if it came out the same. */
+static int judge_races(const struct rf_replayed *replayed, const struct rf_options *options,
+                       bool good, int code) {
+    const struct rf_races *races = replayed->races;
+    if (good && !races->processes) {
+        rf_say("--race-detect: %s looked at no process: nothing is known about data races",
+               races->tool);
+        return RF_EXIT_ENVIRONMENT;
+    }
+    if (!options->json && (races->count || (good && !options->quiet)))
+        rf_races_report(races, replayed->trace, options->verbose);
+    return races->count ? RF_EXIT_DIVERGED : code;
 }
 
 /* The verdict on a run whose ranks did not differ; returns the program's status or our own. */
@@ -226,11 +242,14 @@ int rf_judge(const struct rf_replayed *replayed, enum rf_launcher launcher,
     }
     /* A crashed rank runs free after the end of its recording: that may come out differently. */
     int expected = expected_status(replayed);
-    if (good && expected >= 0 && code != expected) {
+    bool raced = replayed->races && replayed->races->count;
+    if (good && expected >= 0 && code != expected && !raced) {
         rf_say("the end differs: the program ended with status %d, recorded was %d", code,
                expected);
         rf_say_hint("refrain info %s", replayed->trace);
     }
+    if (replayed->races)
+        code = judge_races(replayed, options, good, code);
     if (!options->quiet && options->json)
         announce_json(replayed, *verdict, code);
     return code;

@@ -1,6 +1,7 @@
 /* C11 threads: the C library's own go to the same objects by ways that no hook sees. */
 #include "threads/create.h"
 #include "threads/hook.h"
+#include "threads/races.h"
 
 static int run(void *argument) {
     struct rf_thread *self = argument;
@@ -71,11 +72,13 @@ RF_HOOK int mtx_unlock(mtx_t *mutex) {
 
 RF_HOOK int cnd_signal(cnd_t *condition) {
     RF_PASS(cnd_signal(condition));
+    rf_race_before(condition);
     RF_RELEASE(CND_SIGNAL, condition, cnd_signal(condition));
 }
 
 RF_HOOK int cnd_broadcast(cnd_t *condition) {
     RF_PASS(cnd_broadcast(condition));
+    rf_race_before(condition);
     RF_RELEASE(CND_BROADCAST, condition, cnd_broadcast(condition));
 }
 
@@ -90,7 +93,8 @@ static int record(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 }
 
 /* As for POSIX conditions: see condition.c. */
-static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t address, mtx_t *mutex) {
+static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                  cnd_t *condition, mtx_t *mutex) {
     rf_real_functions.mtx_unlock(mutex);
     int code = rf_turn_await(self, what, address);
     if (code != RF_TURN_CUT) {
@@ -102,6 +106,8 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
     rf_real_functions.mtx_lock(mutex);
     rf_turn_goes_on(self);
     rf_turn_played(self);
+    if (code == 0)
+        rf_race_after(condition);
     return code == RF_TURN_CUT ? thrd_success : code;
 }
 
@@ -111,7 +117,7 @@ RF_HOOK int cnd_wait(cnd_t *condition, mtx_t *mutex) {
     if (rf_ticks())
         rf_tick(self, RF_OP_UNLOCK, address, mutex);
     if (rf_threads.replays)
-        return replay(self, RF_OP_CND_WAIT, address, mutex);
+        return replay(self, RF_OP_CND_WAIT, address, condition, mutex);
     return record(self, RF_OP_CND_WAIT, address, condition, mutex,
                   rf_real_functions.cnd_wait(condition, mutex));
 }
@@ -123,7 +129,7 @@ RF_HOOK int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
     if (rf_ticks())
         rf_tick(self, RF_OP_UNLOCK, address, mutex);
     if (rf_threads.replays)
-        return replay(self, RF_OP_CND_TIMEDWAIT, address, mutex);
+        return replay(self, RF_OP_CND_TIMEDWAIT, address, condition, mutex);
     return record(self, RF_OP_CND_TIMEDWAIT, address, condition, mutex,
                   rf_real_functions.cnd_timedwait(condition, mutex, until));
 }

@@ -1,16 +1,20 @@
 /* Condition variables. A wait is two operations when it ends: one on the condition, so that it
    comes after the signal even if that was sent without the mutex, and one on the mutex. A replay
-   does not touch the real condition: it hands the mutex over in the recorded order. */
+   does not touch the real condition: it hands the mutex over in the recorded order. Who looks for
+   data races has to be told what it would have seen there. */
 #include "threads/cancel.h"
 #include "threads/hook.h"
+#include "threads/races.h"
 
 RF_HOOK int pthread_cond_signal(pthread_cond_t *condition) {
     RF_PASS(pthread_cond_signal(condition));
+    rf_race_before(condition);
     RF_RELEASE(COND_SIGNAL, condition, pthread_cond_signal(condition));
 }
 
 RF_HOOK int pthread_cond_broadcast(pthread_cond_t *condition) {
     RF_PASS(pthread_cond_broadcast(condition));
+    rf_race_before(condition);
     RF_RELEASE(COND_BROADCAST, condition, pthread_cond_broadcast(condition));
 }
 
@@ -26,7 +30,7 @@ static int record(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 
 /* RF_TURN_CUT: the wait is to be made as it is; the mutex is locked. */
 static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                  pthread_mutex_t *mutex) {
+                  pthread_cond_t *condition, pthread_mutex_t *mutex) {
     /* The thread that was cancelled in the wait, or whose recording ends there, has let go too. */
     bool ends = rf_turn_cut(self) && self->ended;
     if (!ends)
@@ -47,6 +51,8 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
     int locked = rf_real_functions.pthread_mutex_lock(mutex);
     rf_turn_goes_on(self);
     rf_turn_played(self);
+    if (code == 0)
+        rf_race_after(condition);
     return locked ? locked : code;
 }
 
@@ -61,7 +67,7 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
                            mutex);                                                                 \
             return record(self, RF_OP_##operation, address, condition, mutex, result);             \
         }                                                                                          \
-        int code = replay(self, RF_OP_##operation, address, mutex);                                \
+        int code = replay(self, RF_OP_##operation, address, condition, mutex);                     \
         return code == RF_TURN_CUT ? rf_real_functions.plain : code;                               \
     } while (0)
 

@@ -1,6 +1,7 @@
 /* Who comes first runs the routine. Its end is an operation inside it, before anybody else comes
    through, and so all the others come after it. */
 #include "threads/hook.h"
+#include "threads/races.h"
 
 static _Thread_local void (*routine)(void) __attribute__((tls_model("initial-exec")));
 static _Thread_local uintptr_t from __attribute__((tls_model("initial-exec")));
@@ -11,6 +12,7 @@ static void run(void) {
     uintptr_t address = from;
     const void *control = object;
     routine();
+    rf_race_before(control);
     struct rf_thread *self = rf_here();
     if (!self)
         return;
@@ -43,6 +45,7 @@ RF_HOOK int pthread_once(pthread_once_t *control, void (*function)(void)) {
         wait_early(self, RF_OP_ONCE, address);
     prepare(function, address, control);
     int code = rf_real_functions.pthread_once(control, run);
+    rf_race_after(control);
     if (!rf_threads.replays) {
         rf_take(self, RF_OP_ONCE, address, control);
     } else {
@@ -63,6 +66,7 @@ RF_HOOK void call_once(once_flag *flag, void (*function)(void)) {
         wait_early(self, RF_OP_CALL_ONCE, address);
     prepare(function, address, flag);
     rf_real_functions.call_once(flag, run);
+    rf_race_after(flag);
     if (!rf_threads.replays) {
         rf_take(self, RF_OP_CALL_ONCE, address, flag);
     } else {

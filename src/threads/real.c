@@ -15,14 +15,23 @@ static const struct {
 #undef RF_REAL
 };
 
+static bool same_library(void *one, void *other) {
+    Dl_info first, second;
+    return dladdr(one, &first) && dladdr(other, &second) && first.dli_fbase == second.dli_fbase;
+}
+
+/* Condition variables had another layout once; who asks without a version may get that. Libraries
+   before the C library that hook these functions, as ThreadSanitizer's does, give no version. */
+static void *find(const char *name) {
+    void *next = dlsym(RTLD_NEXT, name);
+    void *versioned =
+        strncmp(name, "pthread_cond_", 13) == 0 ? dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2") : NULL;
+    return versioned && (!next || same_library(next, versioned)) ? versioned : next;
+}
+
 void rf_reals_find(void) {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        /* Condition variables had another layout once; who asks without a version may get that. */
-        void *function = strncmp(table[i].name, "pthread_cond_", 13) == 0
-                             ? dlvsym(RTLD_NEXT, table[i].name, "GLIBC_2.3.2")
-                             : NULL;
-        if (!function)
-            function = dlsym(RTLD_NEXT, table[i].name);
+        void *function = find(table[i].name);
         memcpy((char *)&rf_real_functions + table[i].offset, &function, sizeof function);
     }
     rf_real_functions.found = true;

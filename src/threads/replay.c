@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "threads/adapter.h"
+#include "threads/races.h"
 #include "threads/real.h"
 #include "threads/rolt.h"
 #include "threads/state.h"
@@ -39,6 +40,8 @@ static uint32_t *futex_of(struct rf_place *place) {
 void rf_turn_wake(struct rf_thread *self) {
     struct rf_place *place = self->place;
     uint64_t wake = place->wake;
+    if (__builtin_expect(rf_threads.races, 0))
+        rf_races_look(self);
     if (__builtin_expect(wake && place->done >= wake, 0)) {
         __atomic_compare_exchange_n(&place->wake, &wake, 0, false, __ATOMIC_SEQ_CST,
                                     __ATOMIC_SEQ_CST);

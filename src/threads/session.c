@@ -14,6 +14,7 @@
 
 #include "engine/signals.h"
 #include "threads/adapter.h"
+#include "threads/races.h"
 #include "threads/real.h"
 #include "threads/rolt.h"
 #include "threads/state.h"
@@ -101,6 +102,7 @@ __attribute__((constructor)) static void look(void) {
     rf_threads.wanted = rf_threads.replays ? rf_thread_log_exist(rf_threads.trace, rf_threads.rank)
                                            : order && *order;
     rf_threads.plain = !rf_find_adapter();
+    rf_threads.races = rf_threads.replays && rf_races_begin(rf_threads.rank, rf_threads.run);
 }
 
 static void complain(const struct rf_error *error) {
@@ -182,6 +184,8 @@ void rf_thread_enter(struct rf_thread *self) {
     rf_inside_early = 0;
     self->inside++;
     pthread_setspecific(ending, self);
+    if (rf_threads.races)
+        rf_races_thread(self);
     self->inside--;
 }
 

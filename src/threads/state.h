@@ -47,6 +47,8 @@ struct rf_thread {
     bool ended;                      /* whether it came to its end in the recording */
     enum rf_operation what;          /* being played */
     uintptr_t address;
+    uint64_t reports; /* of data races that it knows of */
+    int marks;        /* how often it said where it was when there were new ones */
 
     int rounds; /* of destructors, at its end */
 
@@ -61,6 +63,7 @@ struct rf_threads {
     bool replays; /* which of these; does not change any more once it is on */
     enum rf_thread_order order;
     bool wanted; /* by the user, or by an adapter */
+    bool races;  /* a tool looks for data races in the replay: see races.h */
     bool plain;  /* no adapter for message passing is here: the session is ours */
     int rank;
     char trace[4096], run[4096];

@@ -1,0 +1,347 @@
+#!/usr/bin/env bats
+# Data races, found while a recording is replayed: by valgrind's Helgrind in any program, by
+# ThreadSanitizer in one that was built with it.
+
+load common
+
+# A counter that nobody locks, beside one that is locked.
+write_racy() {
+    cat > racy.c << 'EOT'
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long locked, counter;
+static void *work(void *unused) {
+    (void)unused;
+    for (int i = 0; i < 20; i++) {
+        pthread_mutex_lock(&lock);
+        locked++;
+        pthread_mutex_unlock(&lock);
+    }
+    counter++; /* line 12 */
+    return NULL;
+}
+int main(void) {
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    printf("%ld\n", locked);
+    return 3;
+}
+EOT
+}
+
+# Every value is handed over by another primitive, and by nothing else.
+write_clean() {
+    cat > clean.c << 'EOT'
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, door = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t shared = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_spinlock_t spin;
+static pthread_barrier_t barrier;
+static sem_t full;
+static long by_mutex, by_shared, by_spin, by_barrier[3], by_semaphore, by_once, by_condition;
+static int open_now;
+static void prepare(void) {
+    by_once = 7;
+}
+static void *run_once(void *unused) {
+    (void)unused;
+    pthread_once(&once, prepare);
+    return (void *)by_once;
+}
+static void *work(void *argument) {
+    long me = (long)argument, sum = 0;
+    for (int i = 0; i < 10; i++) {
+        by_barrier[me] = i;
+        pthread_barrier_wait(&barrier);
+        sum += by_barrier[(me + 1) % 3];
+        pthread_barrier_wait(&barrier);
+    }
+    if (me == 0) {
+        by_semaphore = 5;
+        sem_post(&full);
+    } else if (me == 1) {
+        sem_wait(&full);
+        sum += by_semaphore;
+    }
+    for (int i = 0; i < 10; i++) {
+        pthread_rwlock_rdlock(&shared);
+        sum += by_shared;
+        pthread_rwlock_unlock(&shared);
+        pthread_rwlock_wrlock(&shared);
+        by_shared++;
+        pthread_rwlock_unlock(&shared);
+        pthread_spin_lock(&spin);
+        by_spin++;
+        pthread_spin_unlock(&spin);
+        if (pthread_mutex_trylock(&lock) != 0)
+            pthread_mutex_lock(&lock);
+        by_mutex++;
+        pthread_mutex_unlock(&lock);
+    }
+    return (void *)sum;
+}
+/* The signal is sent without the mutex. */
+static void *opener(void *unused) {
+    by_condition = 11;
+    pthread_mutex_lock(&door);
+    open_now = 1;
+    pthread_mutex_unlock(&door);
+    pthread_cond_broadcast(&opened);
+    return unused;
+}
+static void *guest(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&door);
+    while (!open_now)
+        pthread_cond_wait(&opened, &door);
+    pthread_mutex_unlock(&door);
+    return (void *)by_condition;
+}
+static long run(int count, void *(*functions[])(void *)) {
+    pthread_t threads[3];
+    long sum = 0;
+    for (long i = 0; i < count; i++)
+        pthread_create(&threads[i], NULL, functions[i], (void *)i);
+    for (int i = 0; i < count; i++) {
+        void *result;
+        pthread_join(threads[i], &result);
+        sum += (long)result;
+    }
+    return sum;
+}
+int main(void) {
+    pthread_spin_init(&spin, 0);
+    pthread_barrier_init(&barrier, NULL, 3);
+    sem_init(&full, 0, 0);
+    long sum = run(3, (void *(*[])(void *)){work, work, work});
+    sum += run(3, (void *(*[])(void *)){run_once, run_once, run_once});
+    sum += run(3, (void *(*[])(void *)){guest, opener, guest});
+    printf("%ld %ld %ld %ld\n", by_mutex, by_shared, by_spin, sum);
+    return 4;
+}
+EOT
+}
+
+build() {
+    local name=$1
+    shift
+    gcc -std=gnu17 -g -O1 "$@" -o "$name" "$name.c" -pthread
+}
+
+check_racy() {
+    write_racy
+    build racy "$@"
+    # ThreadSanitizer gives the recorded program a status of its own.
+    TSAN_OPTIONS=exitcode=3 run_apart "$REFRAIN" record -q --threads ./racy
+    expect_status 3
+    recorded=$output
+    for _ in 1 2; do
+        TSAN_OPTIONS=exitcode=3 run_apart timeout 120 "$REFRAIN" replay --race-detect
+        expect_status 121
+        [ "$output" = "$recorded" ]
+        expect_in "$stderr" "no difference"
+        expect_in "$stderr" "refrain: data race: rank 0, thread "
+        # Every thread has locked twenty times before it counts.
+        expect_in "$stderr" ", operation 20: racy.c:12 against racy.c:12,"
+        grep -qE '^  found     thread [123] (reads|writes) 8 bytes at racy.c:12 in work, after operation 20$' stderr.text
+        grep -qE '^  against   thread [123] (read|wrote) 8 bytes at racy.c:12 in work, after operation 20 at the latest$' \
+            stderr.text
+        expect_in "$stderr" "counter"
+        expect_in "$stderr" "hint: refrain dump --rank 0 refrain.data/racy-1"
+    done
+}
+
+@test "helgrind finds a data race: thread, operation and both lines" { check_racy; }
+@test "ThreadSanitizer finds a data race: thread, operation and both lines" { check_racy -fsanitize=thread; }
+
+check_clean() {
+    local tool=$1
+    shift
+    write_clean
+    build clean "$@"
+    run_apart "$REFRAIN" record -q --threads ./clean
+    expect_status 4
+    [ -z "$stderr" ]
+    recorded=$output
+    run_apart timeout 120 "$REFRAIN" replay --race-detect
+    expect_status 4
+    [ "$output" = "$recorded" ]
+    expect_in "$stderr" "no difference"
+    expect_in "$stderr" "refrain: no data race on this run's synchronisation order ($tool looked at 1 process)"
+    run_apart timeout 120 "$REFRAIN" replay --race-detect -q
+    expect_status 4
+    [ -z "$stderr" ]
+}
+
+@test "helgrind reports nothing where everything is ordered" { check_clean helgrind; }
+@test "ThreadSanitizer reports nothing where everything is ordered" {
+    check_clean tsan -fsanitize=thread
+}
+
+@test "ThreadSanitizer linked into the program itself finds a data race" {
+    write_racy
+    build racy -fsanitize=thread -static-libtsan
+    TSAN_OPTIONS=exitcode=3 "$REFRAIN" record -q --threads ./racy > recorded.text 2> recorder.text ||
+        [ $? -eq 3 ]
+    TSAN_OPTIONS=exitcode=3 run_apart timeout 120 "$REFRAIN" replay --race-detect
+    expect_status 121
+    expect_in "$stderr" ", operation 20: racy.c:12 against racy.c:12,"
+}
+
+@test "a race as JSON" {
+    write_racy
+    build racy
+    "$REFRAIN" record -q --threads ./racy > recorded.text || [ $? -eq 3 ]
+    run_apart timeout 120 "$REFRAIN" replay --race-detect --json
+    expect_status 121
+    python3 - stderr.text << 'EOT'
+import json, sys
+facts = json.loads(open(sys.argv[1]).read())
+races = facts["races"]
+assert facts["outcome"] == "same" and facts["status"] == 121, facts
+assert races["tool"] == "helgrind" and races["processes"] == 1 and races["found"], races
+race = races["found"][0]
+found, against = race["found"], race["against"]
+assert race["rank"] == 0 and found["thread"] != against["thread"], race
+assert found["at"] == against["at"] == "racy.c:12", race
+assert (found["when"], found["operation"]) == ("after", 20), race
+assert (against["when"], against["operation"]) == ("until", 20), race
+assert found["stack"][0]["function"] == "work" and "counter" in race["data"], race
+EOT
+}
+
+# Two ranks with two threads each; only the first thread calls MPI. With an argument they race.
+write_hybrid() {
+    cat > hybrid.c << 'EOT'
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long locked, counter;
+static int races;
+static void *work(void *unused) {
+    for (int i = 0; i < 10; i++) {
+        pthread_mutex_lock(&lock);
+        locked++;
+        pthread_mutex_unlock(&lock);
+    }
+    if (races)
+        counter++; /* line 14 */
+    return unused;
+}
+int main(int argc, char **argv) {
+    int rank, level;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    races = argc > 1;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    if (rank != 0) {
+        MPI_Send(&locked, 1, MPI_LONG, 0, 0, MPI_COMM_WORLD);
+    } else {
+        long got;
+        MPI_Recv(&got, 1, MPI_LONG, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("%ld\n", got);
+    }
+    MPI_Finalize();
+    return 0;
+}
+EOT
+}
+
+check_hybrid() {
+    write_hybrid
+    compile "$1" hybrid -pthread < <(cat hybrid.c)
+    "$REFRAIN" record -q --threads "${launch[@]}"
+    run_apart timeout 300 "$REFRAIN" replay --race-detect
+    expect_status 0
+    expect_in "$output" "20"
+    expect_in "$stderr" "refrain: no data race on this run's synchronisation order (helgrind looked at 2 processes)"
+    "$REFRAIN" record -q --threads "${launch[@]}" race
+    run_apart timeout 300 "$REFRAIN" replay --race-detect
+    expect_status 121
+    expect_in "$stderr" "refrain: data race: rank 0, thread "
+    expect_in "$stderr" ", operation 10: hybrid.c:14 against hybrid.c:14,"
+    # Both ranks run the same program.
+    expect_in "$stderr" " more in rank"
+}
+
+@test "Open MPI: helgrind looks at the ranks, and not at what MPI does inside" { check_hybrid openmpi; }
+@test "MPICH: helgrind looks at the ranks, and not at what MPI does inside" { check_hybrid mpich; }
+
+check_hybrid_tsan() {
+    write_hybrid
+    compile "$1" hybrid -pthread -fsanitize=thread < <(cat hybrid.c)
+    # What MPI does inside is reported while it is recorded, and is nothing of ours.
+    "$REFRAIN" record -q --threads "${launch[@]}" > recorded.text 2>&1
+    run_apart timeout 300 "$REFRAIN" replay --race-detect
+    expect_status 0
+    expect_in "$stderr" "refrain: no data race on this run's synchronisation order (tsan looked at 2 processes)"
+    "$REFRAIN" record -q --threads "${launch[@]}" race > recorded.text 2>&1
+    run_apart timeout 300 "$REFRAIN" replay --race-detect
+    expect_status 121
+    expect_in "$stderr" ", operation 10: hybrid.c:14 against hybrid.c:14,"
+}
+
+@test "Open MPI: ThreadSanitizer in the ranks" { TSAN_OPTIONS=exitcode=0 check_hybrid_tsan openmpi; }
+# Its UCX changes the C library's functions for memory while it runs, which ThreadSanitizer does not survive.
+@test "MPICH: ThreadSanitizer in the ranks" {
+    TSAN_OPTIONS=exitcode=0 UCX_MEM_EVENTS=n check_hybrid_tsan mpich
+}
+
+@test "two programs in one job are both looked at" {
+    write_hybrid
+    compile openmpi hybrid -pthread < <(cat hybrid.c)
+    cp hybrid other
+    "$REFRAIN" record -q --threads mpirun.openmpi -n 1 ./hybrid : -n 1 ./other race
+    run_apart timeout 300 "$REFRAIN" replay --race-detect
+    expect_status 121
+    expect_in "$stderr" "refrain: data race: rank 1, thread "
+}
+
+@test "a program behind a script is looked at" {
+    write_racy
+    build racy
+    printf '#!/bin/sh\n./racy\nexit 5\n' > script
+    chmod +x script
+    "$REFRAIN" record -q --threads ./script > recorded.text || [ $? -eq 5 ]
+    run_apart timeout 120 "$REFRAIN" replay --race-detect
+    expect_status 121
+    expect_in "$stderr" "racy.c:12 against racy.c:12"
+}
+
+@test "a recording without threads has no data races to look for" {
+    launch openmpi 2 recv_wildcard
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text
+    run_apart "$REFRAIN" replay --race-detect
+    expect_status 120
+    [ -z "$output" ]
+    expect_in "$stderr" "has no order of threads: the program created none, or it was recorded without --threads"
+    expect_in "$stderr" "hint: refrain record --threads mpirun.openmpi"
+    run_apart "$REFRAIN" replay --race-detect --rank 1
+    expect_status 120
+    expect_in "$stderr" "a rank alone does not play the order of its threads"
+}
+
+@test "without valgrind it says what to install" {
+    write_racy
+    build racy
+    mkdir bin
+    "$REFRAIN" record -q --threads ./racy > recorded.text || [ $? -eq 3 ]
+    run_apart env PATH="$PWD/bin" "$REFRAIN" replay --race-detect
+    expect_status 123
+    [ -z "$output" ]
+    expect_in "$stderr" "valgrind: not found, and racy was built without -fsanitize=thread"
+    expect_in "$stderr" "hint: apt-get install valgrind"
+}
