@@ -7,7 +7,7 @@
 
 struct rf_order rf_order;
 _Thread_local struct rf_self rf_self
-    __attribute__((tls_model("initial-exec"))) = {.depth = RF_STRANGER};
+    __attribute__((tls_model("initial-exec"))) = {.both = RF_STRANGER};
 
 RF_EXPORT rf_adapter_differs refrain_adapter_differs;
 

@@ -22,8 +22,13 @@ extern struct rf_order rf_order RF_OURS;
 
 /* What a thread has of the adapter for itself. */
 struct rf_self {
-    unsigned depth;         /* first, for the entry points of Fortran; see adapter.h */
-    bool answered;          /* the current call has had its event */
+    union {
+        struct {
+            uint32_t depth;    /* first, for the entry points of Fortran; see adapter.h */
+            uint32_t answered; /* the current call has had its event */
+        };
+        uint64_t both; /* to be set by one store */
+    };
     bool entered;           /* the library for threads knows that this thread is inside MPI */
     bool foreign;           /* not a thread of the program */
     bool in_turn;           /* it is entering something into the order */
