@@ -72,6 +72,13 @@ static void goes_on(void) {
         rf_turn_goes_on(self);
 }
 
+static void let_go(void) {
+    if (!rf_threads.on || !rf_threads.replays)
+        return;
+    rf_threads.places->free = 1;
+    rf_threads.on = false;
+}
+
 static bool keeps_time(void) {
     return false;
 }
@@ -95,6 +102,7 @@ const struct rf_threads_link refrain_threads_link = {
     .played = played,
     .blocks = blocks,
     .goes_on = goes_on,
+    .let_go = let_go,
     .keeps_time = keeps_time,
     .time = keep_time,
 };
