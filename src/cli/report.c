@@ -233,7 +233,8 @@ static void print_reasons(const struct rf_replayed *replayed, const struct rf_pr
         free(names);
     }
     for (size_t i = 0; i < replayed->summary->count; i++)
-        if (replayed->summary->ranks[i].node.thread_level == 3) {
+        if (replayed->summary->ranks[i].node.thread_level == 3 &&
+            !replayed->summary->ranks[i].threads.exists) {
             print_reason(&first, "several threads call MPI: the order between them is not kept");
             break;
         }

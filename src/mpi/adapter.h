@@ -125,8 +125,7 @@ RF_STEP bool rf_enter(struct rf_here *here) {
         here->address = rf_enter_otherwise(here->name, here->function, here->address);
         return here->address;
     }
-    rf_depth = 1;
-    rf_self.answered = false;
+    rf_self.both = 1; /* depth 1, not answered */
     return true;
 }
 
@@ -135,8 +134,7 @@ RF_STEP bool rf_enter(struct rf_here *here) {
 RF_STEP bool rf_enter_fast(void) {
     if (__builtin_expect(rf_the_session.mode != RF_RECORDING || rf_depth != 0, 0))
         return false;
-    rf_depth = 1;
-    rf_self.answered = false;
+    rf_self.both = 1; /* depth 1, not answered */
     return true;
 }
 

@@ -148,8 +148,9 @@ static __attribute__((noinline)) void test_done(const struct rf_here *here, int 
         rf_record_completion(before, receive, status);
 }
 
-RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
-    RF_ENTER(Test, (request, flag, status));
+static __attribute__((noinline)) int test_otherwise(uintptr_t address, MPI_Request *request,
+                                                    int *flag, MPI_Status *status) {
+    RF_ENTER_FROM(address, Test, (request, flag, status));
     RF_REPLAY(rf_replay_test(at, request, flag, status));
     MPI_Status own;
     MPI_Request before = *request;
@@ -160,16 +161,37 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
     *flag = 0;
     if (rf_partner_done(before))
         code = rf_reals.Test(request, flag, status);
+    if (code != MPI_SUCCESS || *flag) {
+        test_done(&here, *flag, before, receive, status);
+        return rf_leave(&here, code);
+    }
+    rf_record_failure(&here, RF_NO_COMM, 1);
+    if (receive)
+        rf_record_give_back(receive);
+    rf_leave_quietly();
+    return MPI_SUCCESS;
+}
+
+RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
+    RF_HERE(Test);
+    if (__builtin_expect(!rf_enter_fast(), 0))
+        return test_otherwise(here.address, request, flag, status);
+    MPI_Status own;
+    MPI_Request before = *request;
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    int code = MPI_SUCCESS;
+    *flag = 0;
+    if (rf_partner_done(before))
+        code = rf_reals.Test(request, flag, status);
     if (__builtin_expect(code == MPI_SUCCESS && !*flag, 1)) {
         rf_record_failure(&here, RF_NO_COMM, 1);
-        if (__builtin_expect(receive != NULL, 0))
-            rf_record_give_back(receive);
-        rf_leave_quietly();
+        rf_depth--;
         return MPI_SUCCESS;
     }
     const struct rf_here copy = here;
-    test_done(&copy, *flag, before, receive, status);
-    return rf_leave(&here, code);
+    test_done(&copy, *flag, before, NULL, status);
+    return rf_leave_fast(&here, code);
 }
 
 RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status *status)) {

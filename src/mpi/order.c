@@ -7,7 +7,7 @@
 
 struct rf_order rf_order;
 _Thread_local struct rf_self rf_self
-    __attribute__((tls_model("initial-exec"))) = {.depth = RF_STRANGER};
+    __attribute__((tls_model("initial-exec"))) = {.both = RF_STRANGER};
 
 RF_EXPORT rf_adapter_differs refrain_adapter_differs;
 
@@ -48,6 +48,13 @@ void rf_order_open(struct rf_session *session, int level, bool record) {
     rf_order.on = session->shared;
 }
 
+void rf_order_let_go(void) {
+    if (!rf_order.on || rf_order.gone)
+        return;
+    rf_order.gone = true;
+    rf_order.link->let_go();
+}
+
 void rf_order_replay(struct rf_session *session) {
     if (rf_order.link)
         session->replayer.show = show;
@@ -70,7 +77,8 @@ void rf_turn_begin_ordered(const struct rf_here *here) {
         return;
     if (rf_recording())
         rf_lock(&rf_order.lock);
-    rf_self.awaited = !rf_recording() && !rf_free();
+    /* Where the messages of a recording end, turns may go on: sends are no events. */
+    rf_self.awaited = !rf_recording() && !rf_order.gone;
     if (rf_self.awaited)
         rf_order.link->await(here->name, here->address);
     rf_self.in_turn = true;

@@ -15,6 +15,7 @@ struct rf_order {
     const struct rf_threads_link *found; /* NULL if the library for threads is not there */
     const struct rf_threads_link *link;  /* the same, if it is wanted */
     bool on;                             /* several threads may call, and their order is kept */
+    bool gone;                           /* replay: the recording cannot be followed any more */
     int lock;   /* record: held while the library enters something into its order */
     int object; /* its address stands for that order */
 };
@@ -22,8 +23,13 @@ extern struct rf_order rf_order RF_OURS;
 
 /* What a thread has of the adapter for itself. */
 struct rf_self {
-    unsigned depth;         /* first, for the entry points of Fortran; see adapter.h */
-    bool answered;          /* the current call has had its event */
+    union {
+        struct {
+            uint32_t depth;    /* first, for the entry points of Fortran; see adapter.h */
+            uint32_t answered; /* the current call has had its event */
+        };
+        uint64_t both; /* to be set by one store */
+    };
     bool entered;           /* the library for threads knows that this thread is inside MPI */
     bool foreign;           /* not a thread of the program */
     bool in_turn;           /* it is entering something into the order */
@@ -41,6 +47,8 @@ void rf_order_find(void);
 void rf_order_open(struct rf_session *session, int level, bool record);
 /* The replayer is open. */
 void rf_order_replay(struct rf_session *session);
+/* Replay: nothing that follows can be trusted, whatever thread it is of. */
+void rf_order_let_go(void);
 /* The first call of this thread. False if it is none of the program's. */
 bool rf_order_meet(void);
 

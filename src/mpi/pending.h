@@ -25,7 +25,7 @@ struct rf_pending_receive {
     struct rf_pending_receive *next; /* in its bucket, or among the unused */
     struct rf_post post;
     int source, tag; /* as the program asked, wildcards included */
-    bool persistent; /* this and the next but one are false in the unused */
+    bool persistent; /* this, cancelling and claimed are false in the unused */
     uint8_t state;
     bool cancelling; /* whether the cancel won is not known yet */
     bool orphan;     /* the program has freed it, the library has not */
@@ -124,7 +124,6 @@ RF_STEP void rf_pending_known(struct rf_pending_receive *receive) {
 RF_STEP void rf_pending_remove(struct rf_pending *pending, struct rf_pending_receive *receive,
                                struct rf_pending_receive **place) {
     *place = receive->next;
-    receive->claimed = false;
     receive->next = pending->unused;
     pending->unused = receive;
     pending->used--;

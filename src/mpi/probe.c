@@ -182,8 +182,10 @@ static int replay_improbe(const struct rf_here *here, int source, int tag, MPI_C
     RF_ANSWER(rf_reals.Improbe(source, tag, comm, flag, message, status));
 }
 
-RF_WRAPPER(int, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)) {
-    RF_ENTER(Iprobe, (source, tag, comm, flag, status));
+static __attribute__((noinline)) int iprobe_otherwise(uintptr_t address, int source, int tag,
+                                                      MPI_Comm comm, int *flag,
+                                                      MPI_Status *status) {
+    RF_ENTER_FROM(address, Iprobe, (source, tag, comm, flag, status));
     if (source == MPI_PROC_NULL)
         return rf_leave(&here, rf_reals.Iprobe(source, tag, comm, flag, status));
     RF_REPLAY(replay_iprobe(at, source, tag, comm, flag, status));
@@ -195,6 +197,19 @@ RF_WRAPPER(int, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Stat
     record_answer(&here, comm, code, *flag, status);
     end_answer(&here, code == MPI_SUCCESS && *flag);
     return rf_leave(&here, code);
+}
+
+RF_WRAPPER(int, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status)) {
+    RF_HERE(Iprobe);
+    if (__builtin_expect(!rf_enter_fast(), 0))
+        return iprobe_otherwise(here.address, source, tag, comm, flag, status);
+    MPI_Status own;
+    if (status == MPI_STATUS_IGNORE)
+        status = &own;
+    int code = rf_reals.Iprobe(source, tag, comm, flag, status);
+    if (source != MPI_PROC_NULL)
+        record_answer(&here, comm, code, *flag, status);
+    return rf_leave_fast(&here, code);
 }
 
 RF_WRAPPER(int, Improbe,

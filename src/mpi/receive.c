@@ -36,6 +36,7 @@ static bool end_of_trust(MPI_Comm comm, int source, int tag) {
     replayer->cursor.ready = false;
     replayer->free = true;
     replayer->progress->free = 1;
+    rf_order_let_go();
     return rf_free();
 }
 

@@ -73,6 +73,13 @@ static void goes_on(void) {
         rf_turn_goes_on(self);
 }
 
+static void let_go(void) {
+    if (!rf_threads.on || !rf_threads.replays)
+        return;
+    rf_threads.places->free = 1;
+    rf_threads.on = false;
+}
+
 RF_HOOK extern const struct rf_threads_link refrain_threads_link;
 const struct rf_threads_link refrain_threads_link = {
     .version = RF_THREADS_LINK_VERSION,
@@ -86,6 +93,7 @@ const struct rf_threads_link refrain_threads_link = {
     .played = played,
     .blocks = blocks,
     .goes_on = goes_on,
+    .let_go = let_go,
     .keeps_time = rf_keeps_time,
     .time = rf_time_value,
 };

@@ -42,6 +42,7 @@ def dumped(refrain, trace, *options):
     output = subprocess.run([refrain, "dump", "--all", "--json", *options, trace], check=True,
                             stdout=subprocess.PIPE)
     events = [json.loads(line) for line in output.stdout.splitlines()]
+    events = [event for event in events if "operation" not in event]  # those of the threads' log
     for event in events:
         for key in BEYOND_THE_FORMAT:
             event.pop(key, None)

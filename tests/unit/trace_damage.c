@@ -172,9 +172,9 @@ static void damaged_logs_are_noticed(void **unused) {
                     bytes > offsetof(struct rf_log, ring) + sizeof log->ring / 2);
         rf_reader_close(reader);
     }
-    /* Entries that cannot be: an unknown site, an unknown kind, a list without room. */
+    /* Entries that cannot be: an unknown site, no kind, a list without room. */
     const struct rf_entry wrong[] = {{rf_pack(RF_RECV, 0, 32), 0, 0, 1},
-                                     {15, 0, 0, 1},
+                                     {rf_pack(RF_NO_EVENT, 3, 1), 0, 0, 1},
                                      {rf_pack(RF_SET, 0, 1), 0, 0, RF_SEGMENT_SLOTS * 4}};
     uint32_t place = 0;
     while (place < 50)
