@@ -1,0 +1,120 @@
+/* OpenMP as GCC compiles it: calls of libgomp. What libgomp decides for the program are the owner of
+   a lock, who gets which part of a loop, who enters a single, and who runs which task and when. All
+   but the first are values of the thread that is told, and a replay tells it the same again.
+
+   libgomp's own teams, queues and barriers cannot be looked into. So a team is shadowed: the function
+   that its threads run is wrapped, and they know their team and how many of its barriers they have
+   passed. */
+#ifndef RF_THREADS_OPENMP_H
+#define RF_THREADS_OPENMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "threads/hook.h"
+
+/* ---- openmp_real.c ---- */
+
+struct rf_gomp {
+#define RF_GOMP(result, name, parameters) result(*name) parameters;
+#include "threads/openmp_asked.def"
+#include "threads/openmp_functions.def"
+#undef RF_GOMP
+};
+
+/* The hooks have the names of the functions. */
+#define RF_GOMP(result, name, parameters) RF_HOOK result name parameters;
+#include "threads/openmp_functions.def"
+#undef RF_GOMP
+
+extern struct rf_gomp rf_gomp_functions RF_OURS;
+extern int rf_gomp_ready RF_OURS;
+void rf_gomp_find(void);
+
+RF_STEP const struct rf_gomp *rf_gomp(void) {
+    if (__builtin_expect(!__atomic_load_n(&rf_gomp_ready, __ATOMIC_ACQUIRE), 0))
+        rf_gomp_find();
+    return &rf_gomp_functions;
+}
+
+/* ---- openmp_wait.c: a replay waits for what another thread of the team is about to do ---- */
+
+/* Something has changed that others may wait for. */
+void rf_omp_changed(void);
+/* Waits until `ready(what, value)`; false if that may never be, since the recording was cut off. */
+bool rf_omp_await(struct rf_thread *self, enum rf_operation operation, uintptr_t address,
+                  bool (*ready)(void *what, uint64_t value), void *what, uint64_t value);
+void rf_omp_lock(int *lock);
+void rf_omp_unlock(int *lock);
+/* Memory filled with zeros. A program's own allocator may have locks, which are not the program's
+   here. */
+void *rf_omp_allocate(size_t size);
+void rf_omp_free(void *memory);
+
+/* ---- openmp_team.c ---- */
+
+struct rf_omp_task;
+struct rf_omp_gate;
+struct rf_omp_team;
+
+/* A thread in its team. */
+struct rf_omp_member {
+    struct rf_omp_team *team;
+    struct rf_omp_member *outer;
+    unsigned number;
+    uint64_t barriers; /* passed */
+    uint64_t created;  /* tasks */
+    uint64_t ordered;  /* ordered loops begun */
+    struct rf_omp_gate *gate;
+    bool loop_fixed;               /* its loop has a static schedule after all */
+    struct rf_omp_task *implicit;  /* the task that every member is in from the beginning */
+    struct rf_omp_task *suspended; /* the one that it was in before */
+};
+
+/* A team, for as long as one of its threads may still ask for something in it. */
+struct rf_omp_team {
+    uintptr_t *reductions; /* libgomp looks for them in the first word of the data */
+    void (*function)(void *);
+    void *data;
+    int references;
+    unsigned size;
+    bool loop_fixed;
+    struct rf_omp_member master;
+    void *copied; /* what a single gives to the others */
+    /* By the number of barriers passed, modulo 2: that number plus 1 if tasks were created then. */
+    uint64_t with_tasks[2];
+    /* Replay. */
+    uint64_t arrived; /* at barriers, all threads together */
+    int lock;
+    struct rf_omp_gate *gates;  /* of ordered loops */
+    struct rf_omp_task **tasks; /* created and not yet begun, by their names */
+};
+
+extern _Thread_local struct rf_omp_member *rf_omp_member RF_OURS
+    __attribute__((tls_model("initial-exec")));
+
+/* A barrier of the team, made by `real`, with the tasks that run in it. */
+void rf_omp_barrier(uintptr_t address, void (*real)(void));
+/* Has the schedule that the environment or the program has chosen no decisions in it? */
+bool rf_omp_schedule_fixed(void);
+
+/* ---- openmp_task.c ---- */
+
+/* A member begins, and ends. */
+void rf_omp_implicit_enter(struct rf_omp_member *member);
+void rf_omp_implicit_leave(struct rf_omp_member *member);
+/* Replay: runs the tasks that this thread ran here, up to where the recording says that there were
+   no more. */
+void rf_omp_tasks_play(struct rf_thread *self, uintptr_t address);
+/* The same at the end of a team, where the recording says it only later. */
+void rf_omp_tasks_play_last(struct rf_thread *self, uintptr_t address);
+/* Replay: a thread whose recording is at its end runs what nobody else may run any more. */
+void rf_omp_tasks_drain(void);
+void rf_omp_tasks_free(struct rf_omp_team *team);
+
+/* ---- openmp_loop.c ---- */
+
+void rf_omp_gates_free(struct rf_omp_team *team);
+
+#endif
