@@ -1,5 +1,6 @@
 /* What the library for threads offers to an adapter for message passing in the same process. It is
-   found with dlsym(RTLD_DEFAULT, RF_THREADS_LINK) and is absent where that library is not loaded. */
+   found with dlsym(RTLD_DEFAULT, RF_THREADS_LINK) and is absent where that library is not loaded.
+ */
 #ifndef RF_THREADS_LINK_H
 #define RF_THREADS_LINK_H
 
@@ -11,7 +12,8 @@
 
 struct rf_threads_link {
     unsigned version;
-    /* Are threads recorded or replayed in this process, or will they be as soon as there are two? */
+    /* Are threads recorded or replayed in this process, or will they be as soon as there are two?
+     */
     bool (*wanted)(void);
     /* From here on, although it was not asked for: several threads may call the library. Called by
        the thread that initialises it. */

@@ -1,0 +1,18 @@
+/* Between this library and one for message passing in the same process. */
+#ifndef RF_THREADS_ADAPTER_H
+#define RF_THREADS_ADAPTER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Exported by adapters for message passing: how their replay says that it differs. */
+#define RF_ADAPTER_DIFFERS "refrain_adapter_differs"
+typedef void rf_adapter_differs(const char *function, uintptr_t address, const char *text);
+
+/* The one in this process, or NULL. */
+rf_adapter_differs *rf_find_adapter(void);
+
+/* Reports a difference and stops the job. */
+_Noreturn void rf_threads_differ(const char *function, uintptr_t address, const char *text);
+
+#endif

@@ -1,0 +1,122 @@
+/* C11 threads: the C library's own go to the same objects by ways that no hook sees. */
+#include "threads/create.h"
+#include "threads/hook.h"
+
+static int run(void *argument) {
+    struct rf_thread *self = argument;
+    rf_thread_enter(self);
+    return self->start_c11(self->argument);
+}
+
+RF_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
+    uintptr_t address = RF_HERE_ADDRESS;
+    if (!rf_creates(address))
+        return rf_real()->thrd_create(thread, start, argument);
+    struct rf_thread *self = rf_self;
+    int failure;
+    struct rf_thread *child = rf_create_begin(self, RF_OP_THRD_CREATE, address, &failure);
+    if (failure)
+        return failure;
+    self->inside++;
+    uint32_t number = 0;
+    if (child) {
+        child->start_c11 = start;
+        child->argument = argument;
+        number = child->number;
+    }
+    int code = rf_real_functions.thrd_create(thread, child ? run : start, child ? child : argument);
+    self->inside--;
+    rf_create_end(self, number, RF_OP_THRD_CREATE, address, code);
+    return code;
+}
+
+RF_HOOK int thrd_join(thrd_t thread, int *result) {
+    RF_PASS(thrd_join(thread, result));
+    int code;
+    if (!rf_threads.replays) {
+        code = rf_real_functions.thrd_join(thread, result);
+        rf_step_record(self, RF_OP_THRD_JOIN);
+        return code;
+    }
+    rf_turn_await(self, RF_OP_THRD_JOIN, RF_HERE_ADDRESS);
+    rf_turn_blocks(self, RF_OP_THRD_JOIN, RF_HERE_ADDRESS);
+    code = rf_real_functions.thrd_join(thread, result);
+    rf_turn_goes_on(self);
+    rf_turn_played(self);
+    return code;
+}
+
+RF_HOOK int mtx_lock(mtx_t *mutex) {
+    RF_PASS(mtx_lock(mutex));
+    RF_LOCK(MTX_LOCK, mutex, mtx_lock(mutex));
+}
+
+RF_HOOK int mtx_trylock(mtx_t *mutex) {
+    RF_PASS(mtx_trylock(mutex));
+    RF_TRY(MTX_TRYLOCK, mutex, mtx_trylock(mutex), mtx_lock(mutex), code == thrd_success);
+}
+
+RF_HOOK int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict until) {
+    RF_PASS(mtx_timedlock(mutex, until));
+    RF_TRY(MTX_TIMEDLOCK, mutex, mtx_timedlock(mutex, until), mtx_lock(mutex),
+           code == thrd_success);
+}
+
+RF_HOOK int mtx_unlock(mtx_t *mutex) {
+    RF_UNLOCK(mtx_unlock(mutex));
+}
+
+RF_HOOK int cnd_signal(cnd_t *condition) {
+    RF_PASS(cnd_signal(condition));
+    RF_RELEASE(CND_SIGNAL, condition, cnd_signal(condition));
+}
+
+RF_HOOK int cnd_broadcast(cnd_t *condition) {
+    RF_PASS(cnd_broadcast(condition));
+    RF_RELEASE(CND_BROADCAST, condition, cnd_broadcast(condition));
+}
+
+static int record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                  cnd_t *condition, mtx_t *mutex, int code) {
+    if (code == thrd_success)
+        rf_take(self, what, address, condition);
+    else
+        rf_failure_record(self, what, address, code);
+    rf_take(self, RF_OP_COND_RELOCK, address, mutex);
+    return code;
+}
+
+/* As for POSIX conditions: see condition.c. */
+static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t address, mtx_t *mutex) {
+    rf_real_functions.mtx_unlock(mutex);
+    int code = rf_turn_await(self, what, address);
+    if (code != RF_TURN_CUT) {
+        if (code == 0)
+            rf_turn_played(self);
+        rf_turn_await(self, RF_OP_COND_RELOCK, address);
+        rf_turn_blocks(self, RF_OP_COND_RELOCK, address);
+    }
+    rf_real_functions.mtx_lock(mutex);
+    rf_turn_goes_on(self);
+    rf_turn_played(self);
+    return code == RF_TURN_CUT ? thrd_success : code;
+}
+
+RF_HOOK int cnd_wait(cnd_t *condition, mtx_t *mutex) {
+    RF_PASS(cnd_wait(condition, mutex));
+    uintptr_t address = RF_HERE_ADDRESS;
+    if (rf_threads.replays)
+        return replay(self, RF_OP_CND_WAIT, address, mutex);
+    return record(self, RF_OP_CND_WAIT, address, condition, mutex,
+                  rf_real_functions.cnd_wait(condition, mutex));
+}
+
+RF_HOOK int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
+                          const struct timespec *restrict until) {
+    RF_PASS(cnd_timedwait(condition, mutex, until));
+    uintptr_t address = RF_HERE_ADDRESS;
+    if (rf_threads.replays)
+        return replay(self, RF_OP_CND_TIMEDWAIT, address, mutex);
+    return record(self, RF_OP_CND_TIMEDWAIT, address, condition, mutex,
+                  rf_real_functions.cnd_timedwait(condition, mutex, until));
+}

@@ -1,0 +1,75 @@
+/* Condition variables. A wait is two operations when it ends: one on the condition, so that it
+   comes after the signal even if that was sent without the mutex, and one on the mutex. A replay
+   does not touch the real condition: it hands the mutex over in the recorded order. */
+#include "threads/hook.h"
+
+RF_HOOK int pthread_cond_signal(pthread_cond_t *condition) {
+    RF_PASS(pthread_cond_signal(condition));
+    RF_RELEASE(COND_SIGNAL, condition, pthread_cond_signal(condition));
+}
+
+RF_HOOK int pthread_cond_broadcast(pthread_cond_t *condition) {
+    RF_PASS(pthread_cond_broadcast(condition));
+    RF_RELEASE(COND_BROADCAST, condition, pthread_cond_broadcast(condition));
+}
+
+static int record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                  pthread_cond_t *condition, pthread_mutex_t *mutex, int code) {
+    if (code == 0 || code == EOWNERDEAD)
+        rf_take(self, what, address, condition);
+    else
+        rf_failure_record(self, what, address, code);
+    rf_take(self, RF_OP_COND_RELOCK, address, mutex);
+    return code;
+}
+
+/* RF_TURN_CUT: the wait is to be made as it is; the mutex is locked. */
+static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                  pthread_mutex_t *mutex) {
+    /* The thread that was cancelled in the wait, or whose recording ends there, has let go too. */
+    bool ends = rf_turn_cut(self) && self->ended;
+    if (!ends)
+        rf_real_functions.pthread_mutex_unlock(mutex);
+    int code = rf_turn_await(self, what, address);
+    if (code == RF_TURN_CUT && ends)
+        return RF_TURN_CUT;
+    if (code == RF_TURN_CUT) { /* who waits for nothing may be woken for nothing */
+        rf_real_functions.pthread_mutex_lock(mutex);
+        return 0;
+    }
+    if (code == 0)
+        rf_turn_played(self);
+    rf_turn_await(self, RF_OP_COND_RELOCK, address);
+    rf_turn_blocks(self, RF_OP_COND_RELOCK, address);
+    int locked = rf_real_functions.pthread_mutex_lock(mutex);
+    rf_turn_goes_on(self);
+    rf_turn_played(self);
+    return locked ? locked : code;
+}
+
+#define WAIT(operation, plain)                                                                     \
+    do {                                                                                           \
+        uintptr_t address = RF_HERE_ADDRESS;                                                       \
+        if (!rf_threads.replays)                                                                   \
+            return record(self, RF_OP_##operation, address, condition, mutex,                      \
+                          rf_real_functions.plain);                                                \
+        int code = replay(self, RF_OP_##operation, address, mutex);                                \
+        return code == RF_TURN_CUT ? rf_real_functions.plain : code;                               \
+    } while (0)
+
+RF_HOOK int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {
+    RF_PASS(pthread_cond_wait(condition, mutex));
+    WAIT(COND_WAIT, pthread_cond_wait(condition, mutex));
+}
+
+RF_HOOK int pthread_cond_timedwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                   const struct timespec *until) {
+    RF_PASS(pthread_cond_timedwait(condition, mutex, until));
+    WAIT(COND_TIMEDWAIT, pthread_cond_timedwait(condition, mutex, until));
+}
+
+RF_HOOK int pthread_cond_clockwait(pthread_cond_t *condition, pthread_mutex_t *mutex,
+                                   clockid_t clock, const struct timespec *until) {
+    RF_PASS(pthread_cond_clockwait(condition, mutex, clock, until));
+    WAIT(COND_CLOCKWAIT, pthread_cond_clockwait(condition, mutex, clock, until));
+}

@@ -1,0 +1,120 @@
+/* Threads come and go. Their numbers are part of the recording. */
+#include "threads/create.h"
+#include "threads/hook.h"
+
+bool rf_creates(uintptr_t address) {
+    if (!rf_threads.on && rf_threads.wanted && !rf_address_of(address)->internal)
+        rf_threads_begin();
+    return rf_here() && !rf_address_of(address)->internal;
+}
+
+struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                                  int *failure) {
+    *failure = 0;
+    if (!rf_threads.replays)
+        return rf_thread_new(self,
+                             __atomic_fetch_add(&rf_threads.head->threads, 1, __ATOMIC_RELAXED));
+    if (rf_failure_play(self, what, address, failure))
+        return NULL;
+    uint32_t number = (uint32_t)rf_value_play(self, what, address);
+    if (self->free)
+        return NULL;
+    /* NULL: it was created, but nothing of it was recorded any more. */
+    return rf_thread_new(self, number);
+}
+
+void rf_create_end(struct rf_thread *self, uint32_t number, enum rf_operation what,
+                   uintptr_t address, int code) {
+    if (rf_threads.replays)
+        return;
+    if (code)
+        rf_failure_record(self, what, address, code);
+    else
+        rf_value_record(self, what, address, number);
+}
+
+static void *run(void *argument) {
+    struct rf_thread *self = argument;
+    rf_thread_enter(self);
+    return self->start(self->argument);
+}
+
+RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                           void *(*start)(void *), void *argument) {
+    uintptr_t address = RF_HERE_ADDRESS;
+    if (!rf_creates(address))
+        return rf_real()->pthread_create(thread, attributes, start, argument);
+    struct rf_thread *self = rf_self;
+    int failure;
+    struct rf_thread *child = rf_create_begin(self, RF_OP_CREATE, address, &failure);
+    if (failure)
+        return failure;
+    self->inside++;
+    uint32_t number = 0; /* the child may be gone when its creation has returned */
+    if (child) {
+        child->start = start;
+        child->argument = argument;
+        number = child->number;
+    }
+    int code = rf_real_functions.pthread_create(thread, attributes, child ? run : start,
+                                                child ? child : argument);
+    self->inside--;
+    rf_create_end(self, number, RF_OP_CREATE, address, code);
+    return code;
+}
+
+RF_HOOK int pthread_join(pthread_t thread, void **result) {
+    RF_PASS(pthread_join(thread, result));
+    int code;
+    if (!rf_threads.replays) {
+        code = rf_real_functions.pthread_join(thread, result);
+        rf_step_record(self, RF_OP_JOIN);
+        return code;
+    }
+    rf_turn_await(self, RF_OP_JOIN, RF_HERE_ADDRESS);
+    rf_turn_blocks(self, RF_OP_JOIN, RF_HERE_ADDRESS);
+    code = rf_real_functions.pthread_join(thread, result);
+    rf_turn_goes_on(self);
+    rf_turn_played(self);
+    return code;
+}
+
+/* What has the object is the end of the other thread, which orders by itself. */
+#define TRY(operation, plain)                                                                      \
+    do {                                                                                           \
+        int code;                                                                                  \
+        if (!rf_threads.replays) {                                                                 \
+            code = rf_real_functions.plain;                                                        \
+            if (code)                                                                              \
+                rf_failure_record(self, RF_OP_##operation, RF_HERE_ADDRESS, code);                 \
+            else                                                                                   \
+                rf_step_record(self, RF_OP_##operation);                                           \
+            return code;                                                                           \
+        }                                                                                          \
+        code = rf_turn_await(self, RF_OP_##operation, RF_HERE_ADDRESS);                            \
+        if (code == RF_TURN_CUT)                                                                   \
+            return rf_real_functions.plain;                                                        \
+        if (code)                                                                                  \
+            return code;                                                                           \
+        rf_turn_blocks(self, RF_OP_##operation, RF_HERE_ADDRESS);                                  \
+        code = rf_real_functions.pthread_join(thread, result);                                     \
+        rf_turn_goes_on(self);                                                                     \
+        rf_turn_played(self);                                                                      \
+        return code;                                                                               \
+    } while (0)
+
+RF_HOOK int pthread_tryjoin_np(pthread_t thread, void **result) {
+    RF_PASS(pthread_tryjoin_np(thread, result));
+    TRY(TRYJOIN, pthread_tryjoin_np(thread, result));
+}
+
+RF_HOOK int pthread_timedjoin_np(pthread_t thread, void **result, const struct timespec *until) {
+    RF_PASS(pthread_timedjoin_np(thread, result, until));
+    TRY(TIMEDJOIN, pthread_timedjoin_np(thread, result, until));
+}
+
+RF_HOOK int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock,
+                                 const struct timespec *until) {
+    RF_PASS(pthread_clockjoin_np(thread, result, clock, until));
+    TRY(TIMEDJOIN, pthread_clockjoin_np(thread, result, clock, until));
+}

@@ -1,0 +1,16 @@
+/* What the two ways of creating a thread share. */
+#ifndef RF_THREADS_CREATE_H
+#define RF_THREADS_CREATE_H
+
+#include "threads/state.h"
+
+/* Is the thread that is created from here one of the program's, and recorded or replayed? */
+bool rf_creates(uintptr_t address);
+/* Before it is created. NULL: not to be recorded, or, with a failure, not to be created. */
+struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                                  int *failure);
+/* After it. */
+void rf_create_end(struct rf_thread *self, uint32_t number, enum rf_operation what,
+                   uintptr_t address, int code);
+
+#endif

@@ -1,0 +1,79 @@
+#include "threads/link.h"
+
+#include "threads/hook.h"
+
+static bool wanted(void) {
+    return rf_threads.wanted;
+}
+
+static void begin(void) {
+    rf_threads.wanted = true;
+    rf_threads_begin();
+}
+
+static void enter(void) {
+    if (rf_self)
+        rf_self->inside++;
+}
+
+static void leave(void) {
+    if (rf_self)
+        rf_self->inside--;
+}
+
+static int number(void) {
+    return rf_self ? (int)rf_self->number : -1;
+}
+
+/* The adapter has said that it is inside; this operation is the program's. */
+static struct rf_thread *outside(void) {
+    struct rf_thread *self = rf_self;
+    return self && !self->free && rf_threads.on ? self : NULL;
+}
+
+static void take(const char *name, uintptr_t address, const void *object) {
+    (void)name;
+    struct rf_thread *self = outside();
+    if (self && !rf_threads.replays)
+        rf_take(self, RF_OP_LIBRARY, address, object);
+}
+
+static void await(const char *name, uintptr_t address) {
+    (void)name;
+    struct rf_thread *self = outside();
+    if (self && rf_threads.replays)
+        rf_turn_await(self, RF_OP_LIBRARY, address);
+}
+
+static void played(void) {
+    struct rf_thread *self = outside();
+    if (self && rf_threads.replays) {
+        rf_turn_played(self);
+        rf_turn_wake(self);
+    }
+}
+
+static bool keeps_time(void) {
+    return false;
+}
+
+static double keep_time(const char *name, uintptr_t address, double now) {
+    (void)name;
+    (void)address;
+    return now;
+}
+
+RF_HOOK extern const struct rf_threads_link refrain_threads_link;
+const struct rf_threads_link refrain_threads_link = {
+    .version = RF_THREADS_LINK_VERSION,
+    .wanted = wanted,
+    .begin = begin,
+    .enter = enter,
+    .leave = leave,
+    .number = number,
+    .take = take,
+    .await = await,
+    .played = played,
+    .keeps_time = keeps_time,
+    .time = keep_time,
+};

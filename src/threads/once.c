@@ -1,0 +1,72 @@
+/* Who comes first runs the routine. Its end is an operation inside it, before anybody else comes
+   through, and so all the others come after it. */
+#include "threads/hook.h"
+
+static _Thread_local void (*routine)(void) __attribute__((tls_model("initial-exec")));
+static _Thread_local uintptr_t from __attribute__((tls_model("initial-exec")));
+static _Thread_local const void *object __attribute__((tls_model("initial-exec")));
+
+/* The routine may itself call pthread_once for something else. */
+static void run(void) {
+    uintptr_t address = from;
+    const void *control = object;
+    routine();
+    struct rf_thread *self = rf_here();
+    if (!self)
+        return;
+    if (!rf_threads.replays) {
+        rf_take(self, RF_OP_ONCE_RUN, address, control);
+        return;
+    }
+    rf_turn_await(self, RF_OP_ONCE_RUN, address);
+    rf_turn_played(self);
+    rf_turn_wake(self);
+}
+
+static void prepare(void (*function)(void), uintptr_t address, const void *control) {
+    routine = function;
+    from = address;
+    object = control;
+}
+
+/* Waits for the edges of the thread's next operation, whatever it is: if this thread did not run
+   the routine in the recording, it is the one after the call. */
+static void wait_early(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    if (!rf_turn_cut(self))
+        rf_turn_await_any(self, what, address);
+}
+
+RF_HOOK int pthread_once(pthread_once_t *control, void (*function)(void)) {
+    RF_PASS(pthread_once(control, function));
+    uintptr_t address = RF_HERE_ADDRESS;
+    if (rf_threads.replays)
+        wait_early(self, RF_OP_ONCE, address);
+    prepare(function, address, control);
+    int code = rf_real_functions.pthread_once(control, run);
+    if (!rf_threads.replays) {
+        rf_take(self, RF_OP_ONCE, address, control);
+    } else {
+        rf_turn_await(self, RF_OP_ONCE, address);
+        rf_turn_played(self);
+    }
+    return code;
+}
+
+RF_HOOK void call_once(once_flag *flag, void (*function)(void)) {
+    struct rf_thread *self = rf_here();
+    if (!self) {
+        rf_real()->call_once(flag, function);
+        return;
+    }
+    uintptr_t address = RF_HERE_ADDRESS;
+    if (rf_threads.replays)
+        wait_early(self, RF_OP_CALL_ONCE, address);
+    prepare(function, address, flag);
+    rf_real_functions.call_once(flag, run);
+    if (!rf_threads.replays) {
+        rf_take(self, RF_OP_CALL_ONCE, address, flag);
+    } else {
+        rf_turn_await(self, RF_OP_CALL_ONCE, address);
+        rf_turn_played(self);
+    }
+}

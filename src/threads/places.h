@@ -1,0 +1,41 @@
+/* Where the threads of a replayed process stand: shared by its threads, and mapped by the command
+   line from the run directory, RUN/rank-R.threads. */
+#ifndef RF_THREADS_PLACES_H
+#define RF_THREADS_PLACES_H
+
+#include <stdint.h>
+
+#define RF_PLACES_MAGIC 0x31434c50u /* "PLC1" */
+
+enum rf_place_state {
+    RF_PLACE_UNBORN,
+    RF_PLACE_RUNS,
+    RF_PLACE_WAITS,  /* for its turn */
+    RF_PLACE_BLOCKS, /* in the call itself */
+    RF_PLACE_PARKED, /* its recording was cut off here */
+    RF_PLACE_ENDED,
+};
+
+struct rf_place {
+    _Alignas(64) volatile uint64_t done; /* operations played; its low half is a futex */
+    volatile uint64_t wake;              /* somebody sleeps until there are so many; 0: nobody */
+    volatile uint32_t state;             /* enum rf_place_state */
+    volatile uint32_t thread;            /* waited for */
+    volatile uint64_t count;             /* until it has done so many operations */
+    uint64_t recorded;
+    uint64_t address; /* of the call below */
+    uint32_t operation;
+    uint64_t offset;
+    char function[48];
+    char module[256];
+};
+
+struct rf_places {
+    uint32_t magic;
+    int32_t rank, pid;
+    uint32_t count;
+    volatile uint32_t free; /* past the end of a recording that was cut off */
+    struct rf_place place[];
+};
+
+#endif

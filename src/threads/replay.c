@@ -1,0 +1,349 @@
+/* Playing the recorded order: a thread waits until those that came before it have come. */
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "threads/adapter.h"
+#include "threads/state.h"
+
+#define LOOKS 200            /* before a thread sleeps */
+#define SLEEP_FIRST 1000000L /* nanoseconds; a thread may be late in waking others: see wake() */
+#define SLEEP_MOST 64000000L
+#define STILL_SECONDS 1.0
+
+const char *rf_operation_name(uint32_t operation) {
+    static const char *const names[RF_OPERATIONS] = {
+        "?",
+#define RF_OPERATION(symbol, name) name,
+#include "threads/operations.def"
+#undef RF_OPERATION
+    };
+    return names[operation < RF_OPERATIONS ? operation : 0];
+}
+
+static uint32_t *futex_of(struct rf_place *place) {
+    return (uint32_t *)&place->done; /* little endian: the low half */
+}
+
+/* What a thread has done is seen at once by who looks, but it wakes who sleeps only when it lets go
+   of what it has, or at its next operation: a thread that is woken when a lock is taken would only
+   go on waiting for the lock. */
+void rf_turn_wake(struct rf_thread *self) {
+    struct rf_place *place = self->place;
+    uint64_t wake = place->wake;
+    if (__builtin_expect(wake && place->done >= wake, 0)) {
+        __atomic_compare_exchange_n(&place->wake, &wake, 0, false, __ATOMIC_SEQ_CST,
+                                    __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, futex_of(place), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    }
+}
+
+/* ---- what the command line sees ---- */
+
+static void show(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    struct rf_place *place = self->place;
+    if (place->address == address && place->operation == (uint32_t)what)
+        return;
+    self->inside++;
+    const struct rf_address *where = rf_address_of(address);
+    memcpy(place->module, where->module.path, sizeof place->module);
+    place->offset = where->offset;
+    place->address = address;
+    place->operation = what;
+    strncpy(place->function, rf_operation_name(what), sizeof place->function - 1);
+    self->inside--;
+}
+
+void rf_turn_blocks(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    show(self, what, address);
+    self->place->state = RF_PLACE_BLOCKS;
+}
+
+void rf_turn_goes_on(struct rf_thread *self) {
+    self->place->state = RF_PLACE_RUNS;
+}
+
+_Noreturn void rf_turn_differs(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                               const char *format, ...) {
+    char text[200], whole[256];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    snprintf(whole, sizeof whole, "thread %u, operation %llu: %s", self->number,
+             (unsigned long long)self->done + 1, text);
+    self->inside++;
+    rf_threads_differ(rf_operation_name(what), address, whole);
+}
+
+/* ---- waiting ---- */
+
+static double seconds(void) {
+    struct timespec now;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void sleep_for(struct rf_place *place, uint64_t seen, long nanoseconds) {
+    struct timespec time = {0, nanoseconds};
+    syscall(SYS_futex, futex_of(place), FUTEX_WAIT, (uint32_t)seen, &time, NULL, 0);
+}
+
+/* Who sleeps until the earliest is kept; the others find out by themselves, soon after. */
+static void ask_to_be_woken(struct rf_place *place, uint64_t count) {
+    uint64_t wake = place->wake;
+    while ((wake == 0 || wake > count || wake <= place->done) &&
+           !__atomic_compare_exchange_n(&place->wake, &wake, count, false, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_SEQ_CST))
+        ;
+}
+
+static bool has_done(const struct rf_place *place, uint64_t count) {
+    return __atomic_load_n(&place->done, __ATOMIC_SEQ_CST) >= count;
+}
+
+static void wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                     uint32_t thread, uint64_t count) {
+    struct rf_place *other = &rf_threads.places->place[thread];
+    for (int looks = 0; looks < LOOKS; looks++) {
+        if (has_done(other, count))
+            return;
+        __builtin_ia32_pause();
+    }
+    show(self, what, address);
+    struct rf_place *place = self->place;
+    place->thread = thread;
+    place->count = count;
+    place->state = RF_PLACE_WAITS;
+    for (long nap = SLEEP_FIRST; !has_done(other, count) && !rf_threads.places->free;) {
+        uint64_t seen = other->done;
+        ask_to_be_woken(other, count);
+        if (!has_done(other, count))
+            sleep_for(other, seen, nap);
+        nap = nap * 2 > SLEEP_MOST ? SLEEP_MOST : nap * 2;
+    }
+    place->state = RF_PLACE_RUNS;
+    self->free = rf_threads.places->free && !has_done(other, count);
+}
+
+/* ---- the end of what was recorded ---- */
+
+static uint64_t movement(void) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < rf_threads.places->count; i++)
+        sum += rf_threads.places->place[i].done + 1000 * rf_threads.places->place[i].state;
+    return sum;
+}
+
+/* Is there a thread that may still do something by itself? */
+static bool anybody_runs(void) {
+    for (uint32_t i = 0; i < rf_threads.places->count; i++)
+        if (rf_threads.places->place[i].state == RF_PLACE_RUNS)
+            return true;
+    return false;
+}
+
+/* The recorded thread never came out of this call. If it ended in it, the call will end this one
+   too. If the recording was cut off, the thread waits here until all the others have come to the
+   end of theirs; from there on the program runs free. */
+static void come_to_the_end(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    const struct rf_thread_log_head *head = rf_thread_log_head(rf_threads.turns);
+    if (!self->ended) {
+        show(self, what, address);
+        self->place->state = RF_PLACE_PARKED;
+        double still = seconds();
+        for (uint64_t moved = movement(); !rf_threads.places->free;) {
+            struct timespec nap = {0, 20000000};
+            syscall(SYS_nanosleep, &nap, NULL);
+            uint64_t now = movement();
+            if (now != moved || anybody_runs() || head->finished) {
+                moved = now;
+                still = seconds();
+            } else if (seconds() - still > STILL_SECONDS) {
+                rf_threads.places->free = 1;
+            }
+        }
+        self->place->state = RF_PLACE_RUNS;
+    } else if (what != RF_OP_NONE) {
+        rf_turn_blocks(self, what, address);
+    }
+    self->free = true;
+}
+
+/* ---- entries ---- */
+
+void rf_replay_next(struct rf_thread *self) {
+    struct rf_error error = {0};
+    switch (rf_thread_log_next(&self->cursor, &self->next, &error)) {
+    case RF_READ_EVENT:
+        return;
+    case RF_READ_END:
+        self->next.operation = 0;
+        return;
+    default:
+        self->inside++;
+        rf_threads_differ("", 0, error.text);
+    }
+}
+
+/* The entry says where it was made; another operation there is another program. */
+static void compare(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    const struct rf_thread_log_site *site = rf_thread_log_site(rf_threads.turns, self->next.site);
+    if (site && site->operation != what)
+        rf_turn_differs(self, what, address, "recorded was %s", rf_operation_name(site->operation));
+}
+
+static bool at_entry(const struct rf_thread *self) {
+    return self->next.operation == self->done + 1;
+}
+
+bool rf_turn_cut(struct rf_thread *self) {
+    return self->done >= self->recorded;
+}
+
+/* The checks of the signature lie behind the operation. */
+static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    self->signature = rf_thread_log_sign(self->signature, what);
+    while (at_entry(self) && self->next.type == RF_THREAD_LOG_CHECK) {
+        if (self->next.value != rf_thread_log_signed(self->signature))
+            rf_turn_differs(self, what, address,
+                            "the operations of the thread up to here are not the recorded ones");
+        rf_replay_next(self);
+    }
+    self->done++;
+    __atomic_store_n(&self->place->done, self->done, __ATOMIC_SEQ_CST);
+}
+
+/* An unfinished run of failures has an entry that began before this operation. */
+static bool plays_failure(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                          int *code) {
+    const struct rf_thread_log_entry *next = &self->next;
+    uint64_t operation = self->done + 1;
+    if (next->type != RF_THREAD_LOG_FAILURE || !next->operation || operation < next->operation)
+        return false;
+    compare(self, what, address);
+    *code = next->code;
+    if (operation - next->operation + 1 >= next->run)
+        rf_replay_next(self);
+    return true;
+}
+
+bool rf_failure_play(struct rf_thread *self, enum rf_operation what, uintptr_t address, int *code) {
+    rf_turn_wake(self);
+    if (!plays_failure(self, what, address, code))
+        return false;
+    finish(self, what, address);
+    return true;
+}
+
+int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    int code;
+    rf_turn_wake(self);
+    self->what = what;
+    self->address = address;
+    if (__builtin_expect(rf_turn_cut(self), 0)) {
+        come_to_the_end(self, what, address);
+        return RF_TURN_CUT;
+    }
+    if (plays_failure(self, what, address, &code)) {
+        finish(self, what, address);
+        return code;
+    }
+    while (at_entry(self) && self->next.type == RF_THREAD_LOG_EDGE && !self->free) {
+        compare(self, what, address);
+        wait_for(self, what, address, self->next.thread, self->next.count);
+        rf_replay_next(self);
+    }
+    if (self->free)
+        return RF_TURN_CUT;
+    if (at_entry(self) && self->next.type != RF_THREAD_LOG_CHECK)
+        rf_turn_differs(self, what, address, "recorded was %s, with a value",
+                        rf_operation_name(rf_replay_site_operation(self)));
+    return 0;
+}
+
+void rf_turn_await_any(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    rf_turn_wake(self);
+    while (at_entry(self) && self->next.type == RF_THREAD_LOG_EDGE && !self->free) {
+        wait_for(self, what, address, self->next.thread, self->next.count);
+        rf_replay_next(self);
+    }
+}
+
+uint32_t rf_replay_site_operation(const struct rf_thread *self) {
+    const struct rf_thread_log_site *site = rf_thread_log_site(rf_threads.turns, self->next.site);
+    return site ? site->operation : RF_OP_NONE;
+}
+
+void rf_turn_played(struct rf_thread *self) {
+    if (self->free)
+        return;
+    finish(self, self->what, self->address);
+}
+
+bool rf_step_play(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                  int64_t *value) {
+    rf_turn_wake(self);
+    if (__builtin_expect(rf_turn_cut(self), 0)) {
+        come_to_the_end(self, what, address);
+        return false;
+    }
+    bool has = at_entry(self) && self->next.type == RF_THREAD_LOG_VALUE;
+    if (has) {
+        compare(self, what, address);
+        *value = self->next.value;
+        rf_replay_next(self);
+    } else if (at_entry(self) && self->next.type != RF_THREAD_LOG_CHECK) {
+        compare(self, what, address);
+        rf_turn_differs(self, what, address, "recorded was something else");
+    }
+    finish(self, what, address);
+    return has;
+}
+
+int64_t rf_value_play(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    int64_t value = 0;
+    if (!rf_step_play(self, what, address, &value) && !self->free)
+        rf_turn_differs(self, what, address, "recorded was another operation, without a value");
+    return value;
+}
+
+void rf_bytes_play(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
+                   size_t size) {
+    rf_turn_wake(self);
+    if (rf_turn_cut(self)) {
+        come_to_the_end(self, what, address);
+        return;
+    }
+    if (!at_entry(self) || self->next.type != RF_THREAD_LOG_BYTES)
+        rf_turn_differs(self, what, address, "recorded was another operation");
+    compare(self, what, address);
+    if (self->next.total != size)
+        rf_turn_differs(self, what, address, "asks for %zu bytes, recorded were %u", size,
+                        self->next.total);
+    size_t got = 0;
+    while (at_entry(self) && self->next.type == RF_THREAD_LOG_BYTES &&
+           got + self->next.size <= size) {
+        memcpy((char *)bytes + got, self->next.bytes, self->next.size);
+        got += self->next.size;
+        rf_replay_next(self);
+    }
+    finish(self, what, address);
+}
+
+/* A thread that ends has to have done what it did in the recording. */
+void rf_replay_end(struct rf_thread *self) {
+    if (!self->free && self->done < self->recorded)
+        rf_turn_differs(self, RF_OP_NONE, 0,
+                        "the thread ends before its recording does, with %llu operations",
+                        (unsigned long long)self->recorded);
+    rf_turn_wake(self);
+    self->place->state = RF_PLACE_ENDED;
+    rf_turn_wake(self);
+}

@@ -1,0 +1,69 @@
+/* Semaphores say what went wrong in errno. */
+#include "threads/hook.h"
+
+RF_HOOK int sem_post(sem_t *semaphore) {
+    RF_PASS(sem_post(semaphore));
+    RF_RELEASE(SEM_POST, semaphore, sem_post(semaphore));
+}
+
+/* `plain` is the real call, after which `code` is recorded. */
+#define WAIT(operation, plain)                                                                     \
+    do {                                                                                           \
+        if (!rf_threads.replays) {                                                                 \
+            int result = rf_real_functions.plain;                                                  \
+            int error = errno;                                                                     \
+            if (result == 0)                                                                       \
+                rf_take(self, RF_OP_##operation, RF_HERE_ADDRESS, semaphore);                      \
+            else                                                                                   \
+                rf_failure_record(self, RF_OP_##operation, RF_HERE_ADDRESS, error);                \
+            errno = error;                                                                         \
+            return result;                                                                         \
+        }                                                                                          \
+        int code = rf_turn_await(self, RF_OP_##operation, RF_HERE_ADDRESS);                        \
+        if (code == RF_TURN_CUT)                                                                   \
+            return rf_real_functions.plain;                                                        \
+        if (code) {                                                                                \
+            errno = code;                                                                          \
+            return -1;                                                                             \
+        }                                                                                          \
+        rf_turn_blocks(self, RF_OP_##operation, RF_HERE_ADDRESS);                                  \
+        do                                                                                         \
+            code = rf_real_functions.sem_wait(semaphore);                                          \
+        while (code != 0 && errno == EINTR);                                                       \
+        rf_turn_goes_on(self);                                                                     \
+        rf_turn_played(self);                                                                      \
+        return code;                                                                               \
+    } while (0)
+
+RF_HOOK int sem_wait(sem_t *semaphore) {
+    RF_PASS(sem_wait(semaphore));
+    WAIT(SEM_WAIT, sem_wait(semaphore));
+}
+
+RF_HOOK int sem_trywait(sem_t *semaphore) {
+    RF_PASS(sem_trywait(semaphore));
+    WAIT(SEM_TRYWAIT, sem_trywait(semaphore));
+}
+
+RF_HOOK int sem_timedwait(sem_t *semaphore, const struct timespec *until) {
+    RF_PASS(sem_timedwait(semaphore, until));
+    WAIT(SEM_TIMEDWAIT, sem_timedwait(semaphore, until));
+}
+
+RF_HOOK int sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespec *until) {
+    RF_PASS(sem_clockwait(semaphore, clock, until));
+    WAIT(SEM_CLOCKWAIT, sem_clockwait(semaphore, clock, until));
+}
+
+RF_HOOK int sem_getvalue(sem_t *semaphore, int *value) {
+    RF_PASS(sem_getvalue(semaphore, value));
+    int code = rf_real_functions.sem_getvalue(semaphore, value);
+    if (!rf_threads.replays) {
+        rf_value_record(self, RF_OP_SEM_GETVALUE, RF_HERE_ADDRESS, *value);
+    } else {
+        int recorded = (int)rf_value_play(self, RF_OP_SEM_GETVALUE, RF_HERE_ADDRESS);
+        if (!self->free)
+            *value = recorded;
+    }
+    return code;
+}

@@ -1,0 +1,344 @@
+/* From the first thread that is created to the end of the process. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/signals.h"
+#include "threads/adapter.h"
+#include "threads/real.h"
+#include "threads/state.h"
+
+struct rf_threads rf_threads;
+_Thread_local struct rf_thread *rf_self;
+
+static struct rf_thread main_thread;
+static pthread_key_t ending;
+static pid_t owner;
+static bool begun;
+
+rf_adapter_differs *rf_find_adapter(void) {
+    static rf_adapter_differs *found;
+    static bool asked;
+    if (!asked) {
+        void *symbol = dlsym(RTLD_DEFAULT, RF_ADAPTER_DIFFERS);
+        memcpy(&found, &symbol, sizeof found);
+        asked = true;
+    }
+    return found;
+}
+
+_Noreturn void rf_threads_differ(const char *function, uintptr_t address, const char *text) {
+    static int said;
+    if (!__atomic_exchange_n(&said, 1, __ATOMIC_ACQ_REL)) {
+        rf_adapter_differs *adapter = rf_find_adapter();
+        struct rf_here here = {function, 0, address};
+        if (adapter)
+            adapter(function, address, text);
+        else
+            rf_diverge(&rf_the_session, address ? &here : NULL, NULL, NULL, "%s", text);
+    }
+    for (;;) /* another thread was first */
+        pause();
+}
+
+static void copy_variable(char *to, size_t size, const char *name) {
+    const char *value = getenv(name);
+    snprintf(to, size, "%s", value ? value : "");
+}
+
+/* Launchers tell each process which rank it will be. */
+static int find_rank(void) {
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        if (value && *value)
+            return (int)strtol(value, NULL, 10);
+    }
+    return 0;
+}
+
+__attribute__((constructor)) static void look(void) {
+    const char *mode = getenv("REFRAIN_MODE");
+    const char *order = getenv("REFRAIN_THREADS");
+    rf_reals_find();
+    if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0))
+        return;
+    rf_threads.replays = strcmp(mode, "replay") == 0;
+    rf_threads.order = order && strcmp(order, "rolt") == 0 ? RF_ORDER_ROLT : RF_ORDER_EDGES;
+    rf_threads.rank = find_rank();
+    copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
+    copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
+    rf_threads.wanted = rf_threads.replays ? rf_thread_log_exist(rf_threads.trace, rf_threads.rank)
+                                           : order && *order;
+    rf_threads.plain = !rf_find_adapter();
+}
+
+static void complain(const struct rf_error *error) {
+    fprintf(stderr, "refrain: rank %d: threads are not recorded: %s\n", rf_threads.rank,
+            error->text);
+}
+
+/* ---- threads ---- */
+
+static void *map(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static bool begin_replay_of(struct rf_thread *self) {
+    if (!rf_thread_log_begin(rf_threads.turns, self->number, &self->cursor))
+        return false;
+    self->place = &rf_threads.places->place[self->number];
+    self->recorded = self->cursor.record->done;
+    self->ended = self->cursor.record->state == RF_THREAD_ENDED;
+    self->place->recorded = self->recorded;
+    rf_replay_next(self);
+    return true;
+}
+
+struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number) {
+    struct rf_thread *self = map(sizeof *self);
+    if (!self)
+        return NULL;
+    self->number = number;
+    bool good;
+    if (rf_threads.replays) {
+        good = begin_replay_of(self);
+    } else {
+        good = number < RF_THREAD_LOG_THREADS && rf_log_begin(self, parent->number);
+        if (good)
+            __atomic_store_n(&rf_threads.records[number], self->record, __ATOMIC_RELEASE);
+    }
+    if (good)
+        return self;
+    munmap(self, sizeof *self);
+    return NULL;
+}
+
+/* Destructors of the program's own keys still take turns, so it ends after several rounds. */
+static void end_thread(void *argument) {
+    struct rf_thread *self = argument;
+    if (++self->rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+        pthread_setspecific(ending, self);
+        return;
+    }
+    if (!rf_threads.on || getpid() != owner)
+        return;
+    self->inside++;
+    if (rf_threads.replays) {
+        rf_replay_end(self);
+    } else {
+        if (!rf_thread_log_checked(self->done))
+            rf_log_check(self);
+        __atomic_store_n(&self->record->state, RF_THREAD_ENDED, __ATOMIC_RELEASE);
+    }
+    rf_self = NULL;
+    if (self != &main_thread)
+        munmap(self, sizeof *self);
+}
+
+void rf_thread_enter(struct rf_thread *self) {
+    rf_self = self;
+    if (self->place)
+        self->place->state = RF_PLACE_RUNS;
+    self->inside++;
+    pthread_setspecific(ending, self);
+    self->inside--;
+}
+
+/* ---- the session of a program without message passing ---- */
+
+static void note_signal(int number) {
+    if (rf_the_session.recorder.on)
+        rf_recorder_signal(&rf_the_session.recorder, number);
+}
+
+static bool open_record(struct rf_error *error) {
+    struct rf_node node = {.rank = 0, .size = 1, .pid = getpid()};
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    node.started_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    gethostname(node.host, sizeof node.host - 1);
+    strncpy(node.adapter, "threads", sizeof node.adapter - 1);
+    strncpy(node.library, "POSIX threads", sizeof node.library - 1);
+    strncpy(node.scheme, "order", sizeof node.scheme - 1);
+    if (!rf_recorder_open(&rf_the_session.recorder, rf_threads.trace, &node, error))
+        return false;
+    rf_the_session.mode = RF_RECORDING;
+    rf_signals_look();
+    rf_signals_watch(note_signal);
+    return true;
+}
+
+static void stop_process(int code) {
+    _exit(code);
+}
+
+static bool open_replay(struct rf_error *error) {
+    rf_the_session.stop = stop_process;
+    if (!rf_replay_open(&rf_the_session.replayer, rf_threads.trace,
+                        *rf_threads.run ? rf_threads.run : NULL, 0, error))
+        return false;
+    rf_the_session.mode = RF_REPLAYING;
+    rf_the_session.replayer.progress->state = RF_STATE_RUNNING;
+    rf_the_session.replayer.progress->size = 1;
+    return true;
+}
+
+/* ---- beginning and end ---- */
+
+/* What the threads had done when one of them called exit() they do before it in a replay as well.
+ */
+static void wait_for_others(void) {
+    for (uint32_t i = 0; i < rf_threads.places->count; i++) {
+        const struct rf_thread_log_thread *record = rf_thread_log_thread(rf_threads.turns, i);
+        struct timespec nap = {0, 200000};
+        while (record && rf_self != NULL && i != rf_self->number && !rf_threads.places->free &&
+               rf_threads.places->place[i].done < record->at_exit)
+            syscall(SYS_nanosleep, &nap, NULL);
+    }
+}
+
+static void end_record(int status) {
+    struct rf_thread_log_head *head = rf_threads.head;
+    for (uint32_t i = 0; i < head->threads; i++) {
+        struct rf_thread_log_thread *record =
+            __atomic_load_n(&rf_threads.records[i], __ATOMIC_ACQUIRE);
+        if (record)
+            record->at_exit = record->done;
+    }
+    __atomic_store_n(&head->finished, 1, __ATOMIC_RELEASE);
+    if (rf_threads.plain)
+        rf_recorder_close(&rf_the_session.recorder, RF_END_FINALIZE, status);
+}
+
+static void end_replay(int status) {
+    struct rf_thread *self = rf_self;
+    struct rf_here here = {"exit", 0, 0};
+    if (self && !self->free) {
+        rf_turn_wake(self);
+        rf_turn_blocks(self, RF_OP_EXIT, 0);
+        wait_for_others();
+        if (rf_thread_log_head(rf_threads.turns)->finished && self->done < self->recorded)
+            rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
+    }
+    if (!rf_threads.plain)
+        return;
+    rf_replay_finish(&rf_the_session, &here, RF_END_FINALIZE, status);
+    rf_the_session.replayer.progress->state = RF_STATE_FINISHED;
+}
+
+static void end_at_exit(int status, void *unused) {
+    (void)unused;
+    if (!rf_threads.on || getpid() != owner)
+        return;
+    if (rf_self)
+        rf_self->inside++;
+    if (rf_threads.replays)
+        end_replay(status);
+    else
+        end_record(status);
+    if (rf_self)
+        rf_self->inside--;
+}
+
+/* A child made by fork is not the recorded process. */
+static void forget_in_child(void) {
+    rf_threads.on = rf_threads.wanted = false;
+    rf_self = NULL;
+    if (rf_the_session.mode == RF_RECORDING)
+        rf_recorder_abandon(&rf_the_session.recorder);
+    rf_the_session.mode = RF_OFF;
+}
+
+static bool begin_record(struct rf_error *error) {
+    struct rf_thread *self = &main_thread;
+    rf_threads.slots = map(sizeof *rf_threads.slots << RF_TURN_SLOT_BITS);
+    rf_threads.records = map(sizeof *rf_threads.records * RF_THREAD_LOG_THREADS);
+    if (!rf_threads.slots || !rf_threads.records)
+        return rf_fail(error, RF_EXIT_ENVIRONMENT, "no memory for the order of threads");
+    if (!rf_log_open(error))
+        return false;
+    rf_threads.head->threads = 1;
+    if (!rf_log_begin(self, 0))
+        return rf_fail(error, RF_EXIT_ENVIRONMENT, "no room for the log of threads");
+    rf_threads.records[0] = self->record;
+    return !rf_threads.plain || open_record(error);
+}
+
+static struct rf_places *open_places(uint32_t count) {
+    char path[sizeof rf_threads.run + 32];
+    size_t bytes = sizeof(struct rf_places) + count * sizeof(struct rf_place);
+    if (!*rf_threads.run)
+        return map(bytes);
+    snprintf(path, sizeof path, "%s/rank-%d.threads", rf_threads.run, rf_threads.rank);
+    /* Only the first process that asks is the recorded one. */
+    int file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    void *mapped = file >= 0 && ftruncate(file, (off_t)bytes) == 0
+                       ? mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                       : MAP_FAILED;
+    if (file >= 0)
+        close(file);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+static const char *name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* Is this the program that was recorded, and not one that leads to it? */
+static bool is_recorded_program(void) {
+    char path[4096];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    path[length > 0 ? length : 0] = 0;
+    return strcmp(name_of(path), name_of(rf_thread_log_head(rf_threads.turns)->program)) == 0;
+}
+
+static bool begin_replay(struct rf_error *error) {
+    rf_threads.turns = rf_thread_log_open(rf_threads.trace, rf_threads.rank, error);
+    if (!rf_threads.turns)
+        return false;
+    uint32_t count = rf_thread_log_threads(rf_threads.turns);
+    rf_threads.order = (enum rf_thread_log_order)rf_thread_log_head(rf_threads.turns)->order;
+    if (!is_recorded_program() || !(rf_threads.places = open_places(count ? count : 1)))
+        return false;
+    rf_threads.places->rank = rf_threads.rank;
+    rf_threads.places->pid = getpid();
+    rf_threads.places->count = count;
+    __atomic_store_n(&rf_threads.places->magic, RF_PLACES_MAGIC, __ATOMIC_RELEASE);
+    if (rf_threads.plain && !open_replay(error))
+        return false;
+    return begin_replay_of(&main_thread);
+}
+
+void rf_threads_begin(void) {
+    if (begun || !rf_threads.wanted)
+        return;
+    begun = true;
+    struct rf_error error = {0};
+    if (!(rf_threads.replays ? begin_replay(&error) : begin_record(&error))) {
+        /* Another process of the same rank may have its log there already. */
+        if (error.code && errno != EEXIST)
+            complain(&error);
+        if (error.code == RF_EXIT_TRACE)
+            _exit(RF_EXIT_TRACE);
+        return;
+    }
+    owner = getpid();
+    pthread_key_create(&ending, end_thread);
+    pthread_atfork(NULL, NULL, forget_in_child);
+    on_exit(end_at_exit, NULL);
+    rf_threads.on = true;
+    rf_thread_enter(&main_thread);
+}

@@ -1,0 +1,147 @@
+/* The state of the library for threads: of the process, and of each of its threads. */
+#ifndef RF_THREADS_STATE_H
+#define RF_THREADS_STATE_H
+
+#include "engine/session.h"
+#include "threads/places.h"
+#include "threads/turns.h"
+#include "trace/thread_reader.h"
+
+#define RF_THREAD_SITES 64u
+#define RF_TURN_SLOT_BITS 16
+/* An object's last turn: the thread and its operation in one word. */
+#define RF_TURN_COUNT_BITS 44
+#define RF_TURN_COUNT_MASK ((UINT64_C(1) << RF_TURN_COUNT_BITS) - 1)
+
+struct rf_thread_site {
+    uint64_t key;
+    uint32_t site;
+};
+
+struct rf_thread {
+    uint64_t done; /* operations */
+    uint32_t number;
+    unsigned inside; /* how deep in what is not the program's */
+    uint64_t signature;
+    bool free; /* replay: past the end of what was recorded of it */
+
+    /* Record. */
+    struct rf_thread_log_thread *record;
+    struct rf_thread_log_block *block;
+    uint8_t *at, *limit; /* where the next entry goes; the last place for one of 8 bytes */
+    uint64_t logged;     /* the operation of the last entry */
+    uint8_t *failures;   /* of the last entry, if that was a failure: its count */
+    uint64_t failing;    /* the operation that would go on with it, if it is the same: */
+    uint64_t failure;    /* site and code */
+    uint64_t clock;      /* ROLT */
+    struct rf_thread_log_known known[RF_THREAD_LOG_KNOWN];
+    struct rf_thread_site sites[RF_THREAD_SITES];
+
+    /* Replay. */
+    struct rf_place *place; /* seen by the others, and by the command line */
+    struct rf_thread_log_cursor cursor;
+    struct rf_thread_log_entry next; /* operation 0: there is none */
+    uint64_t recorded;               /* how many operations were recorded */
+    bool ended;                      /* whether it came to its end in the recording */
+    enum rf_operation what;          /* being played */
+    uintptr_t address;
+
+    int rounds; /* of destructors, at its end */
+
+    /* What a new thread is to do. */
+    void *(*start)(void *);
+    int (*start_c11)(void *);
+    void *argument;
+};
+
+struct rf_threads {
+    bool on;      /* something is recorded or replayed */
+    bool replays; /* which of these; does not change any more once it is on */
+    enum rf_thread_log_order order;
+    bool wanted; /* by the user, or by an adapter */
+    bool plain;  /* no adapter for message passing is here: the session is ours */
+    int rank;
+    char trace[4096], run[4096];
+
+    /* Record. */
+    struct rf_thread_log_head *head;
+    int file;
+    uint64_t *slots;
+    struct rf_thread_log_thread **records; /* by number */
+
+    /* Replay. */
+    struct rf_thread_log *turns;
+    struct rf_places *places;
+};
+
+extern struct rf_threads rf_threads RF_OURS;
+extern _Thread_local struct rf_thread *rf_self RF_OURS __attribute__((tls_model("initial-exec")));
+
+RF_STEP struct rf_thread *rf_here(void) {
+    struct rf_thread *self = rf_self;
+    return self && !self->inside && !self->free && rf_threads.on ? self : NULL;
+}
+
+/* ---- session.c ---- */
+
+/* Before the first thread is created, or the first value asked for: opens the log or the recording,
+   if there is to be one. The calling thread becomes number 0. */
+void rf_threads_begin(void);
+/* A thread that is about to be created; NULL: it is not to be recorded. In a replay it is the one
+   that the recording has here. */
+struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number);
+/* In the new thread itself. */
+void rf_thread_enter(struct rf_thread *self);
+
+/* ---- replay.c ---- */
+
+void rf_replay_next(struct rf_thread *self);
+void rf_replay_end(struct rf_thread *self);
+uint32_t rf_replay_site_operation(const struct rf_thread *self);
+
+/* ---- log.c ---- */
+
+bool rf_log_open(struct rf_error *error);
+/* The first block of a thread. */
+bool rf_log_begin(struct rf_thread *self, uint32_t parent);
+void rf_log_check(struct rf_thread *self);
+void rf_log_edge(struct rf_thread *self, uint64_t operation, enum rf_operation what,
+                 uintptr_t address, uint32_t thread, uint64_t count);
+void rf_log_number(struct rf_thread *self, enum rf_thread_log_type type, enum rf_operation what,
+                   uintptr_t address, uint64_t number);
+
+/* The operation is counted; what was logged of it now holds. */
+RF_STEP void rf_commit(struct rf_thread *self, enum rf_operation what) {
+    self->signature = rf_thread_log_sign(self->signature, what);
+    uint64_t done = ++self->done;
+    if (__builtin_expect(rf_thread_log_checked(done), 0))
+        rf_log_check(self);
+    __atomic_store_n(&self->record->done, done, __ATOMIC_RELEASE);
+}
+
+/* Record: an operation on an object. Another thread's count is read before the object's word is
+   changed: then an edge never points to what came later (see docs/threads.md). */
+RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                     const volatile void *object) {
+    uint64_t operation = self->done + 1;
+    uint64_t *slot =
+        &rf_threads.slots[(uintptr_t)object * 0x9e3779b97f4a7c15u >> (64 - RF_TURN_SLOT_BITS)];
+    uint64_t mine = (uint64_t)self->number << RF_TURN_COUNT_BITS | operation;
+    uint64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
+    uint64_t further = 0;
+    if ((seen ^ mine) >> RF_TURN_COUNT_BITS)
+        further = __atomic_load_n(&rf_threads.records[seen >> RF_TURN_COUNT_BITS]->done,
+                                  __ATOMIC_ACQUIRE);
+    uint64_t before = __atomic_exchange_n(slot, mine, __ATOMIC_ACQ_REL);
+    if ((before ^ mine) >> RF_TURN_COUNT_BITS) {
+        uint32_t thread = (uint32_t)(before >> RF_TURN_COUNT_BITS);
+        uint64_t count = before & RF_TURN_COUNT_MASK;
+        const struct rf_thread_log_known *known = &self->known[thread % RF_THREAD_LOG_KNOWN];
+        if (count > (known->thread == thread ? known->count : 0))
+            rf_log_edge(self, operation, what, address, thread,
+                        before == seen && further > count ? further : count);
+    }
+    rf_commit(self, what);
+}
+
+#endif

@@ -1,0 +1,101 @@
+/* DIR/rank-R.threads: the order of what the threads of a process did. Written through a shared
+   mapping by all threads at once, without locks; a death at any instruction leaves it readable.
+
+   The file is a head, tables of modules and sites, and blocks. A thread's first block begins with
+   its record; the blocks of a thread are chained. What is in them is a sequence of entries, each
+   for one operation of that thread; most operations need none. */
+#ifndef RF_TRACE_THREAD_LOG_H
+#define RF_TRACE_THREAD_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "log.h"
+
+#define RF_THREAD_LOG_MAGIC "RFTURNS\n"
+#define RF_THREAD_LOG_VERSION 1u
+#define RF_THREAD_LOG_BLOCK 1024u
+#define RF_THREAD_LOG_SITES 4096u
+#define RF_THREAD_LOG_MODULES 128u
+#define RF_THREAD_LOG_THREADS (1u << 20)
+#define RF_THREAD_LOG_KNOWN 64u /* of so many other threads a thread remembers how far they were   \
+                                 */
+
+/* How the order is kept. */
+enum rf_thread_log_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2 };
+
+/* What an entry says of an operation: its first number is RF_THREAD_LOG_TYPES * (operations since
+   the entry before) + type, never 0. All but CHECK go on with the number of the site. */
+enum rf_thread_log_type {
+    RF_THREAD_LOG_NOTHING,
+    RF_THREAD_LOG_EDGE,    /* thread, then how many operations beyond those known of it */
+    RF_THREAD_LOG_FAILURE, /* error code, then 4 bytes: how many operations in a row failed so */
+    RF_THREAD_LOG_VALUE,   /* a number, zigzag */
+    RF_THREAD_LOG_BYTES,   /* how many in all, how many here, and these */
+    RF_THREAD_LOG_CHECK,   /* 2 bytes of the signature of all operations so far */
+    RF_THREAD_LOG_JUMP,    /* ROLT: by how much more than 1 the clock went on */
+};
+#define RF_THREAD_LOG_TYPES 8u
+
+enum rf_thread_log_state { RF_THREAD_RUNS, RF_THREAD_ENDED };
+
+struct rf_thread_log_site {
+    uint16_t operation, module;
+    uint32_t check;
+    uint64_t offset;
+};
+
+struct rf_thread_log_thread {
+    uint64_t done; /* operations; what the entries say of later ones does not count */
+    uint32_t number, parent;
+    uint32_t state; /* enum rf_thread_log_state */
+    uint32_t zero;
+    uint64_t at_exit; /* operations done when another thread called exit() */
+    uint64_t spare;
+};
+
+struct rf_thread_log_block {
+    uint32_t thread;
+    uint32_t place; /* the how-manieth block of that thread, from 0 */
+    uint32_t next;  /* 0: none yet */
+    uint32_t begun; /* 1 as soon as the rest is valid */
+};
+
+struct rf_thread_log_head {
+    char magic[8];
+    uint32_t version, block_bytes, order, first_block;
+    int32_t rank, pid;
+    char program[256]; /* path of the executable */
+    uint64_t check;    /* of all before it */
+
+    uint32_t blocks;  /* handed out, those of the head included */
+    uint32_t threads; /* numbers handed out */
+    uint32_t sites, modules;
+    uint32_t finished; /* the process came to its end, and all that its threads did is here */
+    uint32_t stopped;  /* the file could not be lengthened: nothing more was recorded */
+
+    _Alignas(4096) struct rf_log_module module[RF_THREAD_LOG_MODULES];
+    _Alignas(4096) struct rf_thread_log_site site[RF_THREAD_LOG_SITES];
+};
+
+_Static_assert(sizeof(struct rf_thread_log_site) == 16, "layout of a site");
+_Static_assert(sizeof(struct rf_thread_log_thread) == 40, "layout of a thread's record");
+_Static_assert(sizeof(struct rf_thread_log_head) % RF_THREAD_LOG_BLOCK == 0,
+               "blocks follow the head");
+
+uint64_t rf_thread_log_check(const struct rf_thread_log_head *head);
+uint32_t rf_thread_log_site_check(const struct rf_thread_log_site *site, uint32_t number);
+
+/* The signature of a thread's operations, in which each one is mixed. */
+static inline uint64_t rf_thread_log_sign(uint64_t signature, uint32_t operation) {
+    return (signature ^ operation) * 0x9e3779b97f4a7c15u + 1;
+}
+static inline uint16_t rf_thread_log_signed(uint64_t signature) {
+    return (uint16_t)(signature >> 48);
+}
+/* Is the signature stored after this operation? Early ones, then every 64th. */
+static inline int rf_thread_log_checked(uint64_t done) {
+    return (done & 63) == 0 || (done & (done - 1)) == 0;
+}
+
+#endif

@@ -1,0 +1,286 @@
+#include "thread_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "reader.h"
+#include "varint.h"
+
+struct rf_thread_log {
+    char *path;
+    const struct rf_thread_log_head *head;
+    size_t bytes;
+    uint32_t blocks; /* that are in the file */
+    uint32_t threads;
+    uint32_t *first; /* the first block of each thread, 0 if it has none */
+};
+
+uint64_t rf_thread_log_check(const struct rf_thread_log_head *head) {
+    return XXH3_64bits(head, offsetof(struct rf_thread_log_head, check));
+}
+
+uint32_t rf_thread_log_site_check(const struct rf_thread_log_site *site, uint32_t number) {
+    struct rf_thread_log_site copy = *site;
+    copy.check = number;
+    return (uint32_t)XXH3_64bits(&copy, sizeof copy);
+}
+
+static char *path_of(const char *directory, int rank) {
+    char *path = NULL;
+    return asprintf(&path, "%s/rank-%d.threads", directory, rank) < 0 ? NULL : path;
+}
+
+bool rf_thread_log_exist(const char *directory, int rank) {
+    char *path = path_of(directory, rank);
+    bool found = path && access(path, F_OK) == 0;
+    free(path);
+    return found;
+}
+
+static bool damaged(const struct rf_thread_log *turns, const void *where, struct rf_error *error) {
+    return rf_fail(error, RF_EXIT_TRACE, "%s: is damaged at byte %td", turns->path,
+                   (const char *)where - (const char *)turns->head);
+}
+
+static bool check_head(const struct rf_thread_log *turns, struct rf_error *error) {
+    const struct rf_thread_log_head *head = turns->head;
+    if (memcmp(head->magic, RF_THREAD_LOG_MAGIC, sizeof head->magic) != 0)
+        return rf_fail(error, RF_EXIT_TRACE, "%s: is not a log of threads of Refrain (byte 0)",
+                       turns->path);
+    if (head->version > RF_THREAD_LOG_VERSION)
+        return rf_fail(error, RF_EXIT_TRACE,
+                       "%s: was written by a newer Refrain (format %" PRIu32
+                       ", this one reads up to %u), or is damaged at byte 8",
+                       turns->path, head->version, RF_THREAD_LOG_VERSION);
+    if (head->check != rf_thread_log_check(head) || !head->version ||
+        head->block_bytes != RF_THREAD_LOG_BLOCK ||
+        head->first_block != sizeof(struct rf_thread_log_head) / RF_THREAD_LOG_BLOCK)
+        return damaged(turns, &head->version, error);
+    if (head->threads > RF_THREAD_LOG_THREADS || head->sites > RF_THREAD_LOG_SITES ||
+        head->modules > RF_THREAD_LOG_MODULES)
+        return damaged(turns, &head->threads, error);
+    return true;
+}
+
+static const struct rf_thread_log_block *block_at(const struct rf_thread_log *turns,
+                                                  uint32_t number) {
+    return (const struct rf_thread_log_block *)((const char *)turns->head +
+                                                (size_t)number * RF_THREAD_LOG_BLOCK);
+}
+
+/* Finds where each thread begins. */
+static bool find_threads(struct rf_thread_log *turns, struct rf_error *error) {
+    turns->threads = turns->head->threads;
+    turns->first = calloc(turns->threads ? turns->threads : 1, sizeof *turns->first);
+    if (!turns->first)
+        return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory", turns->path);
+    uint32_t handed_out = turns->head->blocks;
+    turns->blocks = (uint32_t)(turns->bytes / RF_THREAD_LOG_BLOCK);
+    if (turns->blocks > handed_out)
+        turns->blocks = handed_out;
+    for (uint32_t i = turns->head->first_block; i < turns->blocks; i++) {
+        const struct rf_thread_log_block *block = block_at(turns, i);
+        const struct rf_thread_log_thread *record =
+            (const struct rf_thread_log_thread *)(block + 1);
+        if (block->place != 0 || !block->begun)
+            continue; /* a later one, or one that its thread had no time to begin */
+        if (block->thread >= turns->threads || turns->first[block->thread] ||
+            record->number != block->thread)
+            return damaged(turns, block, error);
+        turns->first[block->thread] = i;
+    }
+    return true;
+}
+
+struct rf_thread_log *rf_thread_log_open(const char *directory, int rank, struct rf_error *error) {
+    struct rf_thread_log *turns = calloc(1, sizeof *turns);
+    if (!turns || !(turns->path = path_of(directory, rank))) {
+        free(turns);
+        rf_fail(error, RF_EXIT_TRACE, "rank-%d.threads: out of memory", rank);
+        return NULL;
+    }
+    int file = open(turns->path, O_RDONLY | O_CLOEXEC);
+    struct stat facts = {0};
+    void *mapped = MAP_FAILED;
+    if (file < 0 || fstat(file, &facts) != 0) {
+        rf_fail(error, RF_EXIT_TRACE, "%s: cannot open it: %s", turns->path, strerror(errno));
+    } else if ((size_t)facts.st_size < sizeof(struct rf_thread_log_head)) {
+        rf_fail(error, RF_EXIT_TRACE, "%s: is cut off at byte %jd", turns->path,
+                (intmax_t)facts.st_size);
+    } else {
+        mapped = mmap(NULL, (size_t)facts.st_size, PROT_READ, MAP_SHARED, file, 0);
+        if (mapped == MAP_FAILED)
+            rf_fail(error, RF_EXIT_TRACE, "%s: cannot be mapped: %s", turns->path, strerror(errno));
+    }
+    if (file >= 0)
+        close(file);
+    if (mapped != MAP_FAILED) {
+        turns->head = mapped;
+        turns->bytes = (size_t)facts.st_size;
+        if (check_head(turns, error) && find_threads(turns, error))
+            return turns;
+    }
+    rf_thread_log_close(turns);
+    return NULL;
+}
+
+void rf_thread_log_close(struct rf_thread_log *turns) {
+    if (!turns)
+        return;
+    if (turns->head)
+        munmap((void *)turns->head, turns->bytes);
+    free(turns->first);
+    free(turns->path);
+    free(turns);
+}
+
+const struct rf_thread_log_head *rf_thread_log_head(const struct rf_thread_log *turns) {
+    return turns->head;
+}
+
+uint32_t rf_thread_log_threads(const struct rf_thread_log *turns) {
+    return turns->threads;
+}
+
+const struct rf_thread_log_thread *rf_thread_log_thread(const struct rf_thread_log *turns,
+                                                        uint32_t number) {
+    if (number >= turns->threads || !turns->first[number])
+        return NULL;
+    return (const struct rf_thread_log_thread *)(block_at(turns, turns->first[number]) + 1);
+}
+
+const struct rf_thread_log_site *rf_thread_log_site(const struct rf_thread_log *turns,
+                                                    uint32_t number) {
+    const struct rf_thread_log_site *site = &turns->head->site[number];
+    if (number == 0 || number >= turns->head->sites ||
+        site->check != rf_thread_log_site_check(site, number))
+        return NULL;
+    return site;
+}
+
+const struct rf_log_module *rf_thread_log_module(const struct rf_thread_log *turns,
+                                                 uint32_t number) {
+    const struct rf_log_module *module = &turns->head->module[number];
+    if (number >= turns->head->modules || module->check != rf_log_module_check(module, number))
+        return NULL;
+    return module;
+}
+
+static void enter(struct rf_thread_log_cursor *cursor, const struct rf_thread_log_block *block) {
+    cursor->block = block;
+    cursor->at = (const uint8_t *)(block + 1);
+    if (block->place == 0)
+        cursor->at += sizeof(struct rf_thread_log_thread);
+    cursor->end = (const uint8_t *)block + RF_THREAD_LOG_BLOCK;
+}
+
+bool rf_thread_log_begin(const struct rf_thread_log *turns, uint32_t thread,
+                         struct rf_thread_log_cursor *cursor) {
+    *cursor = (struct rf_thread_log_cursor){.turns = turns,
+                                            .record = rf_thread_log_thread(turns, thread)};
+    if (!cursor->record)
+        return false;
+    enter(cursor, block_at(turns, turns->first[thread]));
+    return true;
+}
+
+/* The entry's own numbers; false if they are not whole. */
+static bool read_rest(struct rf_thread_log_cursor *cursor, struct rf_thread_log_entry *entry) {
+    const uint8_t **at = &cursor->at;
+    uint64_t number = 0, more = 0;
+    switch (entry->type) {
+    case RF_THREAD_LOG_EDGE: {
+        if (!rf_varint_get(at, cursor->end, &number) || number >= cursor->turns->threads ||
+            !rf_varint_get(at, cursor->end, &more))
+            return false;
+        struct rf_thread_log_known *known = &cursor->known[number % RF_THREAD_LOG_KNOWN];
+        if (known->thread != number)
+            *known = (struct rf_thread_log_known){(uint32_t)number, 0};
+        known->count += more;
+        entry->thread = (uint32_t)number;
+        entry->count = known->count;
+        return true;
+    }
+    case RF_THREAD_LOG_FAILURE:
+        if (!rf_varint_get(at, cursor->end, &number) || cursor->end - *at < 4)
+            return false;
+        entry->code = (int)number;
+        memcpy(&entry->run, *at, 4);
+        *at += 4;
+        return true;
+    case RF_THREAD_LOG_VALUE:
+        if (!rf_varint_get(at, cursor->end, &number))
+            return false;
+        entry->value = (int64_t)(number >> 1 ^ (0u - (number & 1)));
+        return true;
+    case RF_THREAD_LOG_BYTES:
+        if (!rf_varint_get(at, cursor->end, &number) || !rf_varint_get(at, cursor->end, &more) ||
+            more > (uint64_t)(cursor->end - *at) || number > UINT32_MAX)
+            return false;
+        entry->total = (uint32_t)number;
+        entry->size = (uint32_t)more;
+        entry->bytes = *at;
+        *at += more;
+        return true;
+    case RF_THREAD_LOG_CHECK:
+        if (cursor->end - *at < 2)
+            return false;
+        entry->value = (*at)[0] | (*at)[1] << 8;
+        *at += 2;
+        return true;
+    case RF_THREAD_LOG_JUMP:
+        return rf_varint_get(at, cursor->end, &entry->count);
+    case RF_THREAD_LOG_NOTHING:
+        break;
+    }
+    return false;
+}
+
+int rf_thread_log_next(struct rf_thread_log_cursor *cursor, struct rf_thread_log_entry *entry,
+                       struct rf_error *error) {
+    const struct rf_thread_log *turns = cursor->turns;
+    while (cursor->at >= cursor->end || *cursor->at == 0) {
+        uint32_t next = cursor->block->next;
+        if (!next)
+            return RF_READ_END;
+        if (next >= turns->blocks)
+            return turns->head->finished ? (damaged(turns, cursor->block, error), RF_READ_DAMAGED)
+                                         : RF_READ_END;
+        const struct rf_thread_log_block *block = block_at(turns, next);
+        if (block->thread != cursor->block->thread || block->place != cursor->block->place + 1) {
+            damaged(turns, block, error);
+            return RF_READ_DAMAGED;
+        }
+        enter(cursor, block);
+    }
+    const uint8_t *begin = cursor->at;
+    uint64_t first = 0, site = 0;
+    *entry = (struct rf_thread_log_entry){0};
+    if (!rf_varint_get(&cursor->at, cursor->end, &first)) {
+        damaged(turns, begin, error);
+        return RF_READ_DAMAGED;
+    }
+    entry->type = (enum rf_thread_log_type)(first % RF_THREAD_LOG_TYPES);
+    entry->operation = cursor->operation + first / RF_THREAD_LOG_TYPES;
+    /* Written for an operation that never came to be counted. */
+    if (entry->operation > cursor->record->done)
+        return RF_READ_END;
+    if ((entry->type != RF_THREAD_LOG_CHECK && !rf_varint_get(&cursor->at, cursor->end, &site)) ||
+        site >= RF_THREAD_LOG_SITES || !read_rest(cursor, entry)) {
+        damaged(turns, begin, error);
+        return RF_READ_DAMAGED;
+    }
+    entry->site = (uint32_t)site;
+    cursor->operation = entry->operation;
+    return RF_READ_EVENT;
+}

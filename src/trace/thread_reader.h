@@ -1,0 +1,62 @@
+/* Reading DIR/rank-R.threads, whole or cut off. */
+#ifndef RF_TRACE_THREAD_READER_H
+#define RF_TRACE_THREAD_READER_H
+
+#include "error.h"
+#include "thread_log.h"
+
+struct rf_thread_log;
+
+/* An entry of a thread, about one of its operations. */
+struct rf_thread_log_entry {
+    uint64_t operation; /* from 1 */
+    enum rf_thread_log_type type;
+    uint32_t site;
+    uint32_t thread; /* EDGE: not before this one ... */
+    uint64_t count;  /* ... has done so many operations. JUMP: by how much */
+    int code;        /* FAILURE */
+    uint32_t run;
+    int64_t value;        /* VALUE; CHECK: the signature */
+    const uint8_t *bytes; /* BYTES: `size` of `total` */
+    uint32_t size, total;
+};
+
+struct rf_thread_log_known {
+    uint32_t thread;
+    uint64_t count;
+};
+
+/* A place in the entries of one thread. */
+struct rf_thread_log_cursor {
+    const struct rf_thread_log *turns;
+    const struct rf_thread_log_thread *record;
+    const struct rf_thread_log_block *block;
+    const uint8_t *at, *end;
+    uint64_t operation; /* of the last entry */
+    struct rf_thread_log_known known[RF_THREAD_LOG_KNOWN];
+};
+
+/* Is there such a file? */
+bool rf_thread_log_exist(const char *directory, int rank);
+struct rf_thread_log *rf_thread_log_open(const char *directory, int rank, struct rf_error *error);
+void rf_thread_log_close(struct rf_thread_log *turns);
+
+const struct rf_thread_log_head *rf_thread_log_head(const struct rf_thread_log *turns);
+/* How many threads there were; NULL for one whose record is not in the file. */
+uint32_t rf_thread_log_threads(const struct rf_thread_log *turns);
+const struct rf_thread_log_thread *rf_thread_log_thread(const struct rf_thread_log *turns,
+                                                        uint32_t number);
+/* NULL for numbers that the file does not have. Site 0 is anywhere. */
+const struct rf_thread_log_site *rf_thread_log_site(const struct rf_thread_log *turns,
+                                                    uint32_t number);
+const struct rf_log_module *rf_thread_log_module(const struct rf_thread_log *turns,
+                                                 uint32_t number);
+
+/* False if the thread left nothing. */
+bool rf_thread_log_begin(const struct rf_thread_log *turns, uint32_t thread,
+                         struct rf_thread_log_cursor *cursor);
+/* RF_READ_EVENT for an entry, RF_READ_END behind the last one. */
+int rf_thread_log_next(struct rf_thread_log_cursor *cursor, struct rf_thread_log_entry *entry,
+                       struct rf_error *error);
+
+#endif
