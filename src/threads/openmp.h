@@ -1,10 +1,10 @@
-/* OpenMP as GCC compiles it: calls of libgomp. What libgomp decides for the program are the owner of
-   a lock, who gets which part of a loop, who enters a single, and who runs which task and when. All
-   but the first are values of the thread that is told, and a replay tells it the same again.
+/* OpenMP as GCC compiles it: calls of libgomp. What libgomp decides for the program are the owner
+   of a lock, who gets which part of a loop, who enters a single, and who runs which task and when.
+   All but the first are values of the thread that is told, and a replay tells it the same again.
 
-   libgomp's own teams, queues and barriers cannot be looked into. So a team is shadowed: the function
-   that its threads run is wrapped, and they know their team and how many of its barriers they have
-   passed. */
+   libgomp's own teams, queues and barriers cannot be looked into. So a team is shadowed: the
+   function that its threads run is wrapped, and they know their team and how many of its barriers
+   they have passed. */
 #ifndef RF_THREADS_OPENMP_H
 #define RF_THREADS_OPENMP_H
 
@@ -69,7 +69,7 @@ struct rf_omp_member {
     struct rf_omp_gate *gate;
     bool loop_fixed;               /* its loop has a static schedule after all */
     struct rf_omp_task *implicit;  /* the task that every member is in from the beginning */
-    struct rf_omp_task *suspended; /* the one that it was in before */
+    struct rf_omp_task *suspended; /* the one that the thread was in before */
 };
 
 /* A team, for as long as one of its threads may still ask for something in it. */
@@ -82,10 +82,7 @@ struct rf_omp_team {
     bool loop_fixed;
     struct rf_omp_member master;
     void *copied; /* what a single gives to the others */
-    /* By the number of barriers passed, modulo 2: that number plus 1 if tasks were created then. */
-    uint64_t with_tasks[2];
     /* Replay. */
-    uint64_t arrived; /* at barriers, all threads together */
     int lock;
     struct rf_omp_gate *gates;  /* of ordered loops */
     struct rf_omp_task **tasks; /* created and not yet begun, by their names */
@@ -104,13 +101,11 @@ bool rf_omp_schedule_fixed(void);
 /* A member begins, and ends. */
 void rf_omp_implicit_enter(struct rf_omp_member *member);
 void rf_omp_implicit_leave(struct rf_omp_member *member);
-/* Replay: runs the tasks that this thread ran here, up to where the recording says that there were
-   no more. */
-void rf_omp_tasks_play(struct rf_thread *self, uintptr_t address);
-/* The same at the end of a team, where the recording says it only later. */
-void rf_omp_tasks_play_last(struct rf_thread *self, uintptr_t address);
-/* Replay: a thread whose recording is at its end runs what nobody else may run any more. */
-void rf_omp_tasks_drain(void);
+/* The thread comes to a point where tasks may run; or, in a barrier, to its end, in which case
+   `point` is what came before. Both return the number of the point, and in a replay run the tasks
+   that the thread ran there. */
+uint64_t rf_omp_point(uintptr_t address);
+void rf_omp_point_after(uintptr_t address, uint64_t point);
 void rf_omp_tasks_free(struct rf_omp_team *team);
 
 /* ---- openmp_loop.c ---- */

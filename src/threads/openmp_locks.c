@@ -89,7 +89,8 @@ static int test(enum rf_operation operation, uintptr_t address, void *lock, int 
         LEAVE(omp_unset_##kind##end(lock));                                                        \
     }                                                                                              \
     int omp_test_##kind##end(void *lock) {                                                         \
-        return test(RF_OP_OMP_TEST_##KIND, RF_HERE_ADDRESS, lock, rf_gomp()->omp_test_##kind##end);     \
+        return test(RF_OP_OMP_TEST_##KIND, RF_HERE_ADDRESS, lock,                                  \
+                    rf_gomp()->omp_test_##kind##end);                                              \
     }
 
 LOCK(lock, LOCK, )

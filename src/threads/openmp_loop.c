@@ -1,13 +1,13 @@
-/* Loops whose parts are handed out as threads ask for them: dynamic, guided, and what the program or
-   the environment chooses at run time.
+/* Loops whose parts are handed out as threads ask for them: dynamic, guided, and what the program
+   or the environment chooses at run time.
 
-   What a thread got is a value of its own, and a replay gives it the same. It still asks libgomp for
-   as many parts as were recorded, so that what is left of the loop is the same too, should the
+   What a thread got is a value of its own, and a replay gives it the same. It still asks libgomp
+   for as many parts as were recorded, so that what is left of the loop is the same too, should the
    recording end in the middle of it.
 
-   In an ordered loop libgomp also has to know who has which part. There a replay asks for every part
-   that was recorded, in the order in which they were handed out; this is the order of the iterations
-   themselves, so it need not be recorded. */
+   In an ordered loop libgomp also has to know who has which part. There a replay asks for every
+   part that was recorded, in the order in which they were handed out; this is the order of the
+   iterations themselves, so it need not be recorded. */
 #include "threads/openmp.h"
 
 typedef unsigned long long ull;
@@ -42,8 +42,8 @@ static void record_chunk(struct rf_thread *self, uintptr_t address, bool got, ui
     last = (struct chunk){start, end};
 }
 
-/* False: there was no chunk any more, or nothing more is recorded of the thread: rf_here() then says
-   so. */
+/* False: there was no chunk any more, or nothing more is recorded of the thread: rf_here() then
+   says so. */
 static bool play_chunk(struct rf_thread *self, uintptr_t address, struct chunk *chunk) {
     int64_t value;
     if (!rf_step_play(self, RF_OP_OMP_CHUNK, address, &value))
@@ -187,7 +187,7 @@ static void begin_ordered(const struct asking *asking, uint64_t start, uint64_t 
         rf_omp_member->gate = find_gate(rf_omp_member, start, empty ? start : end);
 }
 
-#define FIRST(fixed, call)                                                                   \
+#define FIRST(fixed, call)                                                                         \
     do {                                                                                           \
         struct asking asking = before(true, fixed, RF_HERE_ADDRESS);                               \
         bool got = rf_gomp()->call;                                                                \
@@ -226,11 +226,11 @@ static void begin_ordered(const struct asking *asking, uint64_t start, uint64_t 
 #define LOOP(kind)                                                                                 \
     bool GOMP_loop_##kind##_start(long start, long end, long step, long chunk, long *from,         \
                                   long *to) {                                                      \
-        FIRST(false, GOMP_loop_##kind##_start(start, end, step, chunk, from, to));           \
+        FIRST(false, GOMP_loop_##kind##_start(start, end, step, chunk, from, to));                 \
     }                                                                                              \
     bool GOMP_loop_ull_##kind##_start(bool up, ull start, ull end, ull step, ull chunk, ull *from, \
                                       ull *to) {                                                   \
-        FIRST(false, GOMP_loop_ull_##kind##_start(up, start, end, step, chunk, from, to));    \
+        FIRST(false, GOMP_loop_ull_##kind##_start(up, start, end, step, chunk, from, to));         \
     }                                                                                              \
     NEXT(GOMP_loop_##kind##_next, long)                                                            \
     NEXT(GOMP_loop_ull_##kind##_next, ull)
@@ -242,11 +242,10 @@ LOOP(nonmonotonic_guided)
 
 #define LOOP_RUNTIME(kind)                                                                         \
     bool GOMP_loop_##kind##_start(long start, long end, long step, long *from, long *to) {         \
-        FIRST(rf_omp_schedule_fixed(),                                                       \
-              GOMP_loop_##kind##_start(start, end, step, from, to));                               \
+        FIRST(rf_omp_schedule_fixed(), GOMP_loop_##kind##_start(start, end, step, from, to));      \
     }                                                                                              \
     bool GOMP_loop_ull_##kind##_start(bool up, ull start, ull end, ull step, ull *from, ull *to) { \
-        FIRST(rf_omp_schedule_fixed(),                                                        \
+        FIRST(rf_omp_schedule_fixed(),                                                             \
               GOMP_loop_ull_##kind##_start(up, start, end, step, from, to));                       \
     }                                                                                              \
     NEXT(GOMP_loop_##kind##_next, long)                                                            \
@@ -259,8 +258,7 @@ LOOP_RUNTIME(maybe_nonmonotonic_runtime)
 #define LOOP_ORDERED(kind)                                                                         \
     bool GOMP_loop_##kind##_start(long start, long end, long step, long chunk, long *from,         \
                                   long *to) {                                                      \
-        FIRST_ORDERED(false, EMPTY,                                                                \
-                      GOMP_loop_##kind##_start(start, end, step, chunk, from, to));                \
+        FIRST_ORDERED(false, EMPTY, GOMP_loop_##kind##_start(start, end, step, chunk, from, to));  \
     }                                                                                              \
     bool GOMP_loop_ull_##kind##_start(bool up, ull start, ull end, ull step, ull chunk, ull *from, \
                                       ull *to) {                                                   \
@@ -291,24 +289,22 @@ NEXT_ORDERED(GOMP_loop_ull_ordered_runtime_next, ull)
 #define LOOP_DOACROSS(kind)                                                                        \
     bool GOMP_loop_doacross_##kind##_start(unsigned count, long *counts, long chunk, long *from,   \
                                            long *to) {                                             \
-        FIRST(false, GOMP_loop_doacross_##kind##_start(count, counts, chunk, from, to));     \
+        FIRST(false, GOMP_loop_doacross_##kind##_start(count, counts, chunk, from, to));           \
     }                                                                                              \
     bool GOMP_loop_ull_doacross_##kind##_start(unsigned count, ull *counts, ull chunk, ull *from,  \
                                                ull *to) {                                          \
-        FIRST(false, GOMP_loop_ull_doacross_##kind##_start(count, counts, chunk, from, to));  \
+        FIRST(false, GOMP_loop_ull_doacross_##kind##_start(count, counts, chunk, from, to));       \
     }
 
 LOOP_DOACROSS(dynamic)
 LOOP_DOACROSS(guided)
 
 bool GOMP_loop_doacross_runtime_start(unsigned count, long *counts, long *from, long *to) {
-    FIRST(rf_omp_schedule_fixed(),
-          GOMP_loop_doacross_runtime_start(count, counts, from, to));
+    FIRST(rf_omp_schedule_fixed(), GOMP_loop_doacross_runtime_start(count, counts, from, to));
 }
 
 bool GOMP_loop_ull_doacross_runtime_start(unsigned count, ull *counts, ull *from, ull *to) {
-    FIRST(rf_omp_schedule_fixed(),
-          GOMP_loop_ull_doacross_runtime_start(count, counts, from, to));
+    FIRST(rf_omp_schedule_fixed(), GOMP_loop_ull_doacross_runtime_start(count, counts, from, to));
 }
 
 /* The general form. Without `from` the compiler divides the loop itself. */
@@ -352,7 +348,6 @@ bool GOMP_loop_doacross_start(unsigned count, long *counts, long schedule, long 
 
 bool GOMP_loop_ull_doacross_start(unsigned count, ull *counts, long schedule, ull chunk, ull *from,
                                   ull *to, uintptr_t *reductions, void **memory) {
-    FIRST(is_fixed(schedule, from),
-          GOMP_loop_ull_doacross_start(count, counts, schedule, chunk, from, to, reductions,
-                                       memory));
+    FIRST(is_fixed(schedule, from), GOMP_loop_ull_doacross_start(count, counts, schedule, chunk,
+                                                                 from, to, reductions, memory));
 }

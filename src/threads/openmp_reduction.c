@@ -3,8 +3,8 @@
    thread created; then it is found here.
 
    What the compiler lays down for the variables of a group: their number, the size of one thread's
-   copies, where the copies of all are and (word 6) where they end; from word 7 on, for each variable
-   its address, the place of its copy, and a word that is not for us. */
+   copies, where the copies of all are and (word 6) where they end; from word 7 on, for each
+   variable its address, the place of its copy, and a word that is not for us. */
 #include "threads/openmp_task.h"
 
 enum { COUNT, SIZE, COPIES, END = 6, VARIABLES = 7, WORDS = 3 };
@@ -39,8 +39,7 @@ static bool remap(void **pointer, uintptr_t *original) {
         uintptr_t *reductions = group->reductions, place;
         if (!reductions || !find(reductions, (uintptr_t)*pointer, &place, original))
             continue;
-        *pointer =
-            (void *)(reductions[COPIES] + rf_omp_member->number * reductions[SIZE] + place);
+        *pointer = (void *)(reductions[COPIES] + rf_omp_member->number * reductions[SIZE] + place);
         return true;
     }
     return false;

@@ -7,6 +7,12 @@
 
 _Thread_local struct rf_omp_task *rf_omp_task;
 
+/* The points that the thread has come to, the one that it is in, and the one that its log or its
+   recording told of last. In the log, 2 * name is a task, 1 + 2 * distance another point. */
+static _Thread_local uint64_t points __attribute__((tls_model("initial-exec")));
+static _Thread_local uint64_t point_here __attribute__((tls_model("initial-exec")));
+static _Thread_local uint64_t point_told __attribute__((tls_model("initial-exec")));
+
 /* ---- how long a task is there ---- */
 
 /* Its children say to it that they are done, which may be after its own end. */
@@ -64,11 +70,11 @@ static struct rf_omp_task *make(struct rf_omp_member *member,
         memcpy(task->arguments, request->bounds, 2 * sizeof *request->bounds);
     __atomic_add_fetch(&task->parent->references, 1, __ATOMIC_RELAXED);
     __atomic_add_fetch(&task->parent->unfinished, 1, __ATOMIC_RELAXED);
-    task->parent->has_children = true;
-    if (task->group) {
+    if (task->group)
         __atomic_add_fetch(&task->group->unfinished, 1, __ATOMIC_RELAXED);
-        __atomic_store_n(&task->group->used, true, __ATOMIC_RELAXED);
-    }
+    /* This thread may still be in a barrier that others have left. */
+    task->barriers =
+        rf_omp_task->barriers > member->barriers ? rf_omp_task->barriers : member->barriers;
     return task;
 }
 
@@ -91,20 +97,26 @@ static void run(struct rf_omp_task *task) {
 
 /* ---- record ---- */
 
+/* A thread that leaves a barrier late may run tasks that were created after it. They are told as
+   those of the next point, since in a replay they are not there before the barrier is over. */
+static void tell(struct rf_thread *self, const struct rf_omp_task *task) {
+    uint64_t point = point_here + (task->barriers > rf_omp_member->barriers);
+    if (point != point_told) {
+        int64_t distance = (int64_t)(point - point_told);
+        rf_value_record(self, RF_OP_OMP_TASK, task->address, distance * 2 + 1);
+        point_told = point;
+    }
+    rf_value_record(self, RF_OP_OMP_TASK, task->address, task->name * 2);
+}
+
 static void run_recorded(void *argument) {
     struct rf_omp_task *task = *(struct rf_omp_task **)argument;
     struct rf_thread *self = rf_here();
+    uint64_t point = point_here;
     if (self)
-        rf_value_record(self, RF_OP_OMP_TASK, task->address, task->name);
+        tell(self, task);
     run(task);
-}
-
-static void record(struct rf_thread *self, const struct rf_omp_request *request,
-                   struct rf_omp_task *task) {
-    rf_gomp()->GOMP_task(run_recorded, &task, NULL, sizeof task, alignof(struct rf_omp_task *),
-                         request->deferrable, request->flags & ~(unsigned)RF_TASK_DETACH,
-                         request->depend, request->priority, NULL);
-    rf_step_record(self, RF_OP_OMP_TASK);
+    point_here = point;
 }
 
 /* ---- replay ---- */
@@ -155,45 +167,28 @@ static void play(struct rf_omp_task *task) {
     rf_omp_changed();
 }
 
-/* Returns false when the recording of the thread ends. */
-static bool play_named(struct rf_thread *self, uintptr_t address, int64_t name) {
+static void play_named(struct rf_thread *self, uintptr_t address, int64_t name) {
     struct rf_omp_team *team = rf_omp_member->team;
     rf_omp_await(self, RF_OP_OMP_TASK, address, is_there, team, (uint64_t)name);
     struct rf_omp_task *task = take(team, name);
     if (task)
         play(task);
-    return task && !self->free;
 }
 
-void rf_omp_tasks_play(struct rf_thread *self, uintptr_t address) {
-    int64_t name;
-    while (rf_step_play(self, RF_OP_OMP_TASK, address, &name) && play_named(self, address, name))
-        ;
-    if (self->free)
-        rf_omp_tasks_drain();
-}
-
-/* Is the thread's next operation the beginning of a task? */
-static bool task_is_next(const struct rf_thread *self) {
-    if (self->free || self->next.operation != self->done + 1 || self->next.type != RF_TURNS_VALUE)
+/* Is this what the thread's next operation says? */
+static bool is_next(const struct rf_thread *self, uint64_t point, int64_t *value) {
+    if (self->free || self->next.operation != self->done + 1 ||
+        self->next.type != RF_THREAD_LOG_VALUE)
         return false;
     uint32_t what = rf_replay_site_operation(self);
-    return what == RF_OP_OMP_TASK || what == RF_OP_NONE;
+    *value = self->next.value;
+    return (what == RF_OP_OMP_TASK || what == RF_OP_NONE) &&
+           (*value & 1 ? point_told + (uint64_t)(*value >> 1) : point_told) == point;
 }
 
-void rf_omp_tasks_play_last(struct rf_thread *self, uintptr_t address) {
-    while (task_is_next(self) &&
-           play_named(self, address, rf_value_play(self, RF_OP_OMP_TASK, address)))
-        ;
-    rf_turn_wake(self);
-    if (self->free)
-        rf_omp_tasks_drain();
-}
-
-void rf_omp_tasks_drain(void) {
-    struct rf_omp_team *team = rf_omp_member ? rf_omp_member->team : NULL;
-    if (!team || !rf_threads.places || !rf_threads.places->free)
-        return;
+/* A thread whose recording was cut off runs what nobody else may run any more. */
+static void drain(void) {
+    struct rf_omp_team *team = rf_omp_member->team;
     for (size_t i = 0; i < BUCKETS && team->tasks; i++) {
         struct rf_omp_task *task;
         do {
@@ -206,6 +201,21 @@ void rf_omp_tasks_drain(void) {
                 play(task);
         } while (task);
     }
+}
+
+static void play_point(uintptr_t address, uint64_t point) {
+    struct rf_thread *self = rf_here();
+    int64_t value;
+    while (self && is_next(self, point, &value)) {
+        rf_value_play(self, RF_OP_OMP_TASK, address);
+        point_told = point;
+        if (!(value & 1))
+            play_named(self, address, value >> 1);
+    }
+    if (self)
+        rf_turn_wake(self);
+    if (rf_threads.places && rf_threads.places->free)
+        drain();
 }
 
 void rf_omp_tasks_free(struct rf_omp_team *team) {
@@ -221,20 +231,40 @@ static void await_zero(struct rf_thread *self, uintptr_t address, uint64_t *coun
         rf_omp_await(self, RF_OP_OMP_TASK, address, is_zero, count, 0);
 }
 
+/* ---- points ---- */
+
+/* Two numbers each: in a barrier the second one is its end. */
+static uint64_t next_point(void) {
+    points += 2;
+    point_here = points;
+    return points;
+}
+
+uint64_t rf_omp_point(uintptr_t address) {
+    uint64_t point = next_point();
+    if (rf_threads.replays)
+        play_point(address, point);
+    return point;
+}
+
+void rf_omp_point_after(uintptr_t address, uint64_t point) {
+    if (rf_threads.replays)
+        play_point(address, point + 1);
+}
+
 /* ---- hooks ---- */
 
-void rf_omp_task_create(struct rf_thread *self, const struct rf_omp_request *request) {
-    struct rf_omp_member *member = rf_omp_member;
-    struct rf_omp_team *team = member->team;
-    struct rf_omp_task *task = make(member, request);
-    __atomic_store_n(&team->with_tasks[member->barriers & 1], member->barriers + 1,
-                     __ATOMIC_RELEASE);
-    if (!rf_threads.replays) {
-        record(self, request, task);
+void rf_omp_task_create(const struct rf_omp_request *request) {
+    struct rf_omp_task *task = make(rf_omp_member, request);
+    if (rf_threads.replays) {
+        put(task);
+        rf_omp_point(request->address);
         return;
     }
-    put(task);
-    rf_omp_tasks_play(self, request->address);
+    next_point();
+    rf_gomp()->GOMP_task(run_recorded, &task, NULL, sizeof task, alignof(struct rf_omp_task *),
+                         request->deferrable, request->flags, request->depend, request->priority,
+                         NULL);
 }
 
 void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *), long size,
@@ -257,42 +287,29 @@ void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *
                                      .depend = flags & RF_TASK_DEPEND ? depend : NULL,
                                      .priority = priority,
                                      .address = RF_HERE_ADDRESS};
-    rf_omp_task_create(self, &request);
+    rf_omp_task_create(&request);
 }
 
 void GOMP_taskwait(void) {
-    struct rf_omp_task *task = rf_omp_task;
     struct rf_thread *self = rf_omp_member ? rf_here() : NULL;
-    if (!self || !task->has_children) {
-        rf_gomp()->GOMP_taskwait();
-        return;
+    if (self) {
+        rf_omp_point(RF_HERE_ADDRESS);
+        if (rf_threads.replays)
+            await_zero(self, RF_HERE_ADDRESS, &rf_omp_task->unfinished);
     }
-    task->has_children = false;
-    if (!rf_threads.replays) {
-        rf_gomp()->GOMP_taskwait();
-        rf_step_record(self, RF_OP_OMP_TASK);
-        return;
-    }
-    rf_omp_tasks_play(self, RF_HERE_ADDRESS);
-    await_zero(self, RF_HERE_ADDRESS, &task->unfinished);
     rf_gomp()->GOMP_taskwait();
 }
 
 void GOMP_taskwait_depend(void **depend) {
     struct rf_thread *self = rf_omp_member ? rf_here() : NULL;
-    if (!self || !rf_omp_task->has_children) {
-        rf_gomp()->GOMP_taskwait_depend(depend);
+    if (self)
+        rf_omp_point(RF_HERE_ADDRESS);
+    rf_gomp()->GOMP_taskwait_depend(depend);
+    if (!self)
         return;
-    }
     size_t count = rf_omp_depend_count(depend);
     void **addresses = rf_omp_allocate((count + 1) * sizeof *addresses);
     rf_omp_depend_copy(depend, addresses);
-    if (!rf_threads.replays) {
-        rf_gomp()->GOMP_taskwait_depend(depend);
-        rf_step_record(self, RF_OP_OMP_TASK);
-    } else {
-        rf_omp_tasks_play(self, RF_HERE_ADDRESS);
-    }
     rf_omp_depend_turns(RF_HERE_ADDRESS, addresses, count);
     rf_omp_free(addresses);
 }
@@ -309,14 +326,12 @@ void GOMP_taskgroup_start(void) {
 void GOMP_taskgroup_end(void) {
     struct rf_omp_group *group = rf_omp_task ? rf_omp_task->group : NULL;
     struct rf_thread *self = group ? rf_here() : NULL;
-    bool used = group && group->used;
-    if (self && used && rf_threads.replays) {
-        rf_omp_tasks_play(self, RF_HERE_ADDRESS);
-        await_zero(self, RF_HERE_ADDRESS, &group->unfinished);
+    if (self) {
+        rf_omp_point(RF_HERE_ADDRESS);
+        if (rf_threads.replays)
+            await_zero(self, RF_HERE_ADDRESS, &group->unfinished);
     }
     rf_gomp()->GOMP_taskgroup_end();
-    if (self && used && !rf_threads.replays)
-        rf_step_record(self, RF_OP_OMP_TASK);
     if (group) {
         rf_omp_task->group = group->outer;
         rf_omp_free(group);

@@ -1,12 +1,14 @@
 /* Explicit tasks.
 
    While recording, libgomp runs them as it likes; the function of each is wrapped, and says in the
-   thread that runs it which one it is. A task is named by the member of the team that created it and
-   by its place among those that this one created. Wherever tasks may run, the end of the place is
-   an operation too: so a thread's log says which tasks it ran where.
+   thread that runs it which one it is, and where. A task is named by the member of the team that
+   created it and by its place among those that this one created. Tasks run at certain points only:
+   in barriers, where a task waits for others, and where one is created. A thread counts the points
+   that it comes to, so a point has a number.
 
-   In a replay libgomp's queue stays empty: a task waits in a table of the team until the thread that
-   ran it comes to where it did so, and is given to libgomp there as one that must run at once. */
+   In a replay libgomp's queue stays empty: a task waits in a table of the team until the thread
+   that ran it comes to where it did so, and is given to libgomp there as one that must run at once.
+ */
 #ifndef RF_THREADS_OPENMP_TASK_H
 #define RF_THREADS_OPENMP_TASK_H
 
@@ -30,8 +32,7 @@ enum {
 
 struct rf_omp_group {
     struct rf_omp_group *outer;
-    uint64_t unfinished; /* replay */
-    bool used;
+    uint64_t unfinished;   /* replay */
     uintptr_t *reductions; /* what in_reduction refers to */
 };
 
@@ -47,7 +48,7 @@ struct rf_omp_task {
     struct rf_omp_group *group; /* that it is in, and that tasks which it creates are in */
     int references;             /* itself, and its children */
     uint64_t unfinished;        /* children; replay */
-    bool has_children;          /* since it last waited for them */
+    uint64_t barriers;          /* passed by the team when it was created */
     size_t depends;
     void *depend[]; /* the arguments lie behind them */
 };
@@ -71,7 +72,7 @@ extern _Thread_local struct rf_omp_task *rf_omp_task RF_OURS
     __attribute__((tls_model("initial-exec")));
 
 /* Creates a task in the team that the thread is in. */
-void rf_omp_task_create(struct rf_thread *self, const struct rf_omp_request *request);
+void rf_omp_task_create(const struct rf_omp_request *request);
 
 /* ---- openmp_depend.c ---- */
 

@@ -27,8 +27,8 @@ static struct division divide(uint64_t iterations, unsigned flags, uint64_t want
     return result;
 }
 
-static void create_all(struct rf_thread *self, struct rf_omp_request *request, uint64_t wanted,
-                       uint64_t iterations, uint64_t start, uint64_t step) {
+static void create_all(struct rf_omp_request *request, uint64_t wanted, uint64_t iterations,
+                       uint64_t start, uint64_t step) {
     struct division division =
         divide(iterations, request->flags, wanted, rf_omp_member->team->size);
     for (uint64_t i = 0; i < division.tasks; i++) {
@@ -38,35 +38,31 @@ static void create_all(struct rf_thread *self, struct rf_omp_request *request, u
         uint64_t bounds[2] = {start, start + length * step};
         start = bounds[1];
         request->bounds = bounds;
-        rf_omp_task_create(self, request);
+        rf_omp_task_create(request);
     }
 }
 
 /* All arithmetic is modulo 2^64, which is right for both signs. */
-static void create(struct rf_thread *self, struct rf_omp_request *request, uint64_t wanted,
-                   uint64_t iterations, uint64_t start, uint64_t step) {
+static void create(struct rf_omp_request *request, uint64_t wanted, uint64_t iterations,
+                   uint64_t start, uint64_t step) {
     unsigned flags = request->flags;
     request->deferrable = (flags & RF_TASK_IF) != 0;
     if (flags & RF_TASK_NOGROUP) {
-        create_all(self, request, wanted, iterations, start, step);
+        create_all(request, wanted, iterations, start, step);
         return;
     }
     GOMP_taskgroup_start();
     if (flags & RF_TASK_REDUCTION)
         GOMP_taskgroup_reduction_register(((uintptr_t **)request->data)[2]);
-    create_all(self, request, wanted, iterations, start, step);
+    create_all(request, wanted, iterations, start, step);
     GOMP_taskgroup_end();
 }
 
 #define REQUEST                                                                                    \
-    {.function = function,                                                                         \
-     .data = data,                                                                                 \
-     .copy = copy,                                                                                 \
-     .size = size,                                                                                 \
-     .align = align,                                                                               \
-     .flags = flags,                                                                               \
-     .priority = priority,                                                                         \
-     .address = RF_HERE_ADDRESS}
+    {                                                                                              \
+        .function = function, .data = data, .copy = copy, .size = size, .align = align,            \
+        .flags = flags, .priority = priority, .address = RF_HERE_ADDRESS                           \
+    }
 
 void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, void *), long size,
                    long align, unsigned flags, unsigned long wanted, int priority, long start,
@@ -79,10 +75,11 @@ void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, vo
     }
     if (step > 0 ? start >= end : start <= end)
         return;
-    uint64_t distance = step > 0 ? (uint64_t)end - (uint64_t)start : (uint64_t)start - (uint64_t)end;
+    uint64_t distance =
+        step > 0 ? (uint64_t)end - (uint64_t)start : (uint64_t)start - (uint64_t)end;
     uint64_t pace = step > 0 ? (uint64_t)step : -(uint64_t)step;
     struct rf_omp_request request = REQUEST;
-    create(self, &request, wanted, (distance - 1) / pace + 1, (uint64_t)start, (uint64_t)step);
+    create(&request, wanted, (distance - 1) / pace + 1, (uint64_t)start, (uint64_t)step);
 }
 
 void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *, void *),
@@ -100,5 +97,5 @@ void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *
     uint64_t distance = up ? end - start : start - end;
     uint64_t pace = up ? step : -step;
     struct rf_omp_request request = REQUEST;
-    create(self, &request, wanted, (distance - 1) / pace + 1, start, step);
+    create(&request, wanted, (distance - 1) / pace + 1, start, step);
 }

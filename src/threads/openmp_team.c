@@ -1,9 +1,4 @@
-/* Teams of threads, and their barriers.
-
-   In a barrier libgomp runs tasks, and a replay runs them itself: before it goes into the real one,
-   which then has none. It cannot know beforehand whether this barrier is one with tasks; so while
-   recording, the end of a barrier is an operation exactly if tasks were created since the one
-   before, and a replay waits until it knows: a task was created, or all have arrived. */
+/* Teams of threads, and their barriers. */
 #include <pthread.h>
 
 #include "threads/openmp.h"
@@ -11,16 +6,11 @@
 _Thread_local struct rf_omp_member *rf_omp_member;
 
 /* A thread that libgomp made is in one team as a worker, and maybe in others, inside it, as their
-   master. Tasks may run in it after the team's function is done. */
+   master. Tasks may run in it after the team's function is done: it stays a member until it comes
+   again, or ends. */
 static _Thread_local struct rf_omp_member worker __attribute__((tls_model("initial-exec")));
 static pthread_key_t leaving;
 static int leaving_made, leaving_lock;
-
-static bool saw_tasks(const struct rf_omp_member *member) {
-    uint64_t barriers = member->barriers;
-    return __atomic_load_n(&member->team->with_tasks[barriers & 1], __ATOMIC_ACQUIRE) ==
-           barriers + 1;
-}
 
 /* ---- members ---- */
 
@@ -37,20 +27,6 @@ static void leave(struct rf_omp_member *member) {
     rf_omp_implicit_leave(member);
     let_go(member->team);
     member->team = NULL;
-}
-
-/* The end of the barrier that ended the team is known when the thread comes again, or its master
-   goes on. */
-static void settle(struct rf_omp_member *member, uintptr_t address) {
-    struct rf_thread *self = rf_here();
-    int64_t value;
-    if (self && saw_tasks(member)) {
-        if (!rf_threads.replays)
-            rf_step_record(self, RF_OP_OMP_TASK);
-        else if (rf_step_play(self, RF_OP_OMP_TASK, address, &value))
-            rf_turn_differs(self, RF_OP_OMP_TASK, address, "recorded was one more task");
-    }
-    leave(member);
 }
 
 static void leave_at_end(void *unused) {
@@ -76,60 +52,33 @@ static void enter(struct rf_omp_team *team, unsigned number) {
     if (number) {
         member = &worker;
         if (worker.team)
-            settle(&worker, (uintptr_t)worker.team->function);
+            leave(&worker);
         watch_end();
         __atomic_add_fetch(&team->references, 1, __ATOMIC_RELAXED);
     }
-    *member = (struct rf_omp_member){.team = team,
-                                     .outer = rf_omp_member,
-                                     .number = number,
-                                     .loop_fixed = team->loop_fixed};
+    *member = (struct rf_omp_member){
+        .team = team, .outer = rf_omp_member, .number = number, .loop_fixed = team->loop_fixed};
     rf_omp_member = member;
     rf_omp_implicit_enter(member);
 }
 
 /* ---- barriers ---- */
 
-static bool may_pass(void *what, uint64_t all) {
-    const struct rf_omp_member *member = what;
-    return saw_tasks(member) || __atomic_load_n(&member->team->arrived, __ATOMIC_ACQUIRE) >= all;
-}
-
-/* Replay: what has to happen before the real barrier. Whether the thread is recorded or not, the
-   others wait for it. */
-static bool arrive(struct rf_omp_member *member, struct rf_thread *self, uintptr_t address) {
-    struct rf_omp_team *team = member->team;
-    __atomic_add_fetch(&team->arrived, 1, __ATOMIC_SEQ_CST);
-    rf_omp_changed();
-    if (!self) {
-        rf_omp_tasks_drain();
-        return false;
-    }
-    rf_omp_await(self, RF_OP_OMP_BARRIER, address, may_pass, member,
-                 (member->barriers + 1) * team->size);
-    return saw_tasks(member);
-}
-
 void rf_omp_barrier(uintptr_t address, void (*real)(void)) {
     struct rf_omp_member *member = rf_omp_member;
-    struct rf_thread *self = rf_here();
     if (!member) {
         real();
-    } else if (rf_threads.replays) {
-        if (arrive(member, self, address))
-            rf_omp_tasks_play(self, address);
-        if (self)
-            rf_turn_blocks(self, RF_OP_OMP_BARRIER, address);
-        real();
-        if (self)
-            rf_turn_goes_on(self);
-        member->barriers++;
-    } else {
-        real();
-        if (self && saw_tasks(member))
-            rf_step_record(self, RF_OP_OMP_TASK);
-        member->barriers++;
+        return;
     }
+    struct rf_thread *self = rf_threads.replays ? rf_here() : NULL;
+    uint64_t point = rf_omp_point(address);
+    if (self)
+        rf_turn_blocks(self, RF_OP_OMP_BARRIER, address);
+    real();
+    if (self)
+        rf_turn_goes_on(self);
+    member->barriers++;
+    rf_omp_point_after(address, point);
 }
 
 static void real_barrier(void) {
@@ -201,13 +150,8 @@ static void run_member(void *argument) {
     struct rf_omp_team *team = argument;
     __atomic_store_n(&team->size, (unsigned)rf_gomp()->omp_get_num_threads(), __ATOMIC_RELAXED);
     enter(team, (unsigned)rf_gomp()->omp_get_thread_num());
-    struct rf_omp_member *member = rf_omp_member;
     team->function(team->data);
-    if (!rf_threads.replays)
-        return;
-    struct rf_thread *self = rf_here();
-    if (arrive(member, self, (uintptr_t)team->function))
-        rf_omp_tasks_play_last(self, (uintptr_t)team->function);
+    rf_omp_point((uintptr_t)team->function);
 }
 
 static struct rf_omp_team *begin(void (*function)(void *), void *data) {
@@ -231,7 +175,7 @@ bool rf_omp_schedule_fixed(void) {
         struct rf_omp_team *team = begin(function, data);                                          \
         prepare;                                                                                   \
         call;                                                                                      \
-        settle(&team->master, (uintptr_t)function);                                                \
+        leave(&team->master);                                                                      \
     } while (0)
 
 void GOMP_parallel(void (*function)(void *), void *data, unsigned threads, unsigned flags) {
