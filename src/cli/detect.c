@@ -15,24 +15,31 @@
 #include "text.h"
 
 bool rf_known_mpi(const char *name) {
-    return strcmp(name, "openmpi") == 0 || strcmp(name, "mpich") == 0 || strcmp(name, "mcapi") == 0;
+    static const char *const names[] = {"openmpi", "mpich", "mcapi", RF_NO_MESSAGES};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
 }
 
 bool rf_is_mpi(const char *name) {
-    return !name || strcmp(name, "mcapi") != 0;
+    return !name || (strcmp(name, "mcapi") != 0 && strcmp(name, RF_NO_MESSAGES) != 0);
 }
 
 const char *rf_mpi_title(const char *mpi) {
     if (!mpi)
         return "an unknown MPI";
-    return strcmp(mpi, "openmpi") == 0 ? "Open MPI"
-           : strcmp(mpi, "mpich") == 0 ? "MPICH"
-           : strcmp(mpi, "mcapi") == 0 ? "MCAPI"
-                                       : mpi;
+    return strcmp(mpi, "openmpi") == 0        ? "Open MPI"
+           : strcmp(mpi, "mpich") == 0        ? "MPICH"
+           : strcmp(mpi, "mcapi") == 0        ? "MCAPI"
+           : strcmp(mpi, RF_NO_MESSAGES) == 0 ? "threads only"
+                                              : mpi;
 }
 
 const char *rf_begin_of(const char *mpi) {
-    return rf_is_mpi(mpi) ? "rank called MPI_Init" : "node called mcapi_initialize";
+    return rf_is_mpi(mpi)                     ? "rank called MPI_Init"
+           : strcmp(mpi, RF_NO_MESSAGES) == 0 ? "process called pthread_create"
+                                              : "node called mcapi_initialize";
 }
 
 static bool is_executable(const char *path) {
@@ -217,7 +224,7 @@ static void look_at(const char *word, bool script, struct evidence *evidence) {
 }
 
 static bool conclude(char *const *command, const char *launcher_mpi, const char *how,
-                     const struct evidence *seen, struct rf_detected *detected,
+                     const struct evidence *seen, bool threads, struct rf_detected *detected,
                      struct rf_error *error) {
     if (launcher_mpi && seen->linked_mpi && strcmp(launcher_mpi, seen->linked_mpi) != 0) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,
@@ -236,6 +243,11 @@ static bool conclude(char *const *command, const char *launcher_mpi, const char 
         detected->mpi = launcher_mpi;
         snprintf(detected->because, sizeof detected->because, "%s is %s's launcher by %s",
                  command[0], rf_mpi_title(launcher_mpi), how);
+        return true;
+    }
+    if (threads) {
+        detected->mpi = RF_NO_MESSAGES;
+        snprintf(detected->because, sizeof detected->because, "the command names no MPI");
         return true;
     }
     char *path = rf_find_executable("mpirun");
@@ -260,7 +272,7 @@ static bool hint_at_linking(const char *word, bool mcapi, struct rf_error *error
     return mcapi ? rf_hint(error, "refrain instrument --help") : rf_hint(error, "ldd %s", word);
 }
 
-bool rf_detect(char *const *command, const char *wanted, struct rf_detected *detected,
+bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf_detected *detected,
                struct rf_error *error) {
     *detected = (struct rf_detected){0};
     if (wanted && !rf_known_mpi(wanted)) {
@@ -304,7 +316,7 @@ bool rf_detect(char *const *command, const char *wanted, struct rf_detected *det
         snprintf(detected->because, sizeof detected->because, "-m said so");
         return true;
     }
-    return conclude(command, mpi_of(detected->launcher), how, &seen, detected, error);
+    return conclude(command, mpi_of(detected->launcher), how, &seen, threads, detected, error);
 }
 
 void rf_detected_free(struct rf_detected *detected) {

@@ -19,8 +19,12 @@ struct rf_detected {
     char because[512];         /* one line of evidence */
 };
 
-/* `wanted`: the -m option, or NULL. */
-bool rf_detect(char *const *command, const char *wanted, struct rf_detected *detected,
+/* What stands in the place of an MPI where there is none: only threads are recorded. */
+#define RF_NO_MESSAGES "threads"
+
+/* `wanted`: the -m option, or NULL. `threads`: these are recorded, so that a command without any
+   MPI will do. */
+bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf_detected *detected,
                struct rf_error *error);
 void rf_detected_free(struct rf_detected *detected);
 

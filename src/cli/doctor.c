@@ -270,7 +270,8 @@ int rf_verb_doctor(const struct rf_options *options) {
     struct findings findings = {0};
     struct rf_error error = {0};
     struct rf_detected detected = {0};
-    bool known = !options->command || rf_detect(options->command, options->mpi, &detected, &error);
+    bool known =
+        !options->command || rf_detect(options->command, options->mpi, false, &detected, &error);
     if (error.code == RF_EXIT_USAGE)
         return rf_report_error(&error);
     if (options->command)

@@ -152,7 +152,8 @@ static bool dump_rank(const char *path, int rank, const struct rf_options *optio
         free(dump.places[i]);
     free(dump.places);
     rf_reader_close(dump.reader);
-    return result != RF_READ_DAMAGED;
+    return result != RF_READ_DAMAGED &&
+           rf_thread_dump(path, rank, symbols, options->limit, options->all, options->json, error);
 }
 
 /* How many ranks the program had, by the first file that can be read; at least those of the files.

@@ -87,6 +87,46 @@ static json_t *extracted_list(const char *path, const struct rf_summary *summary
     return list;
 }
 
+/* What the threads of all ranks did. */
+static struct rf_thread_counts count_threads(const struct rf_summary *summary) {
+    struct rf_thread_counts all = {0};
+    for (size_t i = 0; i < summary->count; i++) {
+        const struct rf_thread_counts *rank = &summary->ranks[i].threads;
+        if (!rank->exists)
+            continue;
+        all.exists = true;
+        all.order = rank->order;
+        all.threads += rank->threads;
+        all.operations += rank->operations;
+        all.turns += rank->turns;
+        all.failures += rank->failures;
+        all.values += rank->values;
+        all.bytes += rank->bytes;
+    }
+    return all;
+}
+
+static void print_threads(const struct rf_summary *summary) {
+    struct rf_thread_counts all = count_threads(summary);
+    char size[RF_SIZE_TEXT];
+    if (!all.exists)
+        return;
+    printf("threads    %" PRIu32 ", %" PRIu64 " operations, order by %s, %s\n", all.threads,
+           all.operations, rf_thread_order_name(all.order), rf_size_text(all.bytes, size));
+    printf("  %-8s %12" PRIu64 "\n  %-8s %12" PRIu64 "\n  %-8s %12" PRIu64 "\n", "turn", all.turns,
+           "fail", all.failures, "value", all.values);
+}
+
+static json_t *threads_object(const struct rf_summary *summary) {
+    struct rf_thread_counts all = count_threads(summary);
+    if (!all.exists)
+        return json_null();
+    return json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "order", rf_thread_order_name(all.order),
+                     "threads", (json_int_t)all.threads, "operations", (json_int_t)all.operations,
+                     "turns", (json_int_t)all.turns, "failures", (json_int_t)all.failures, "values",
+                     (json_int_t)all.values, "bytes", (json_int_t)all.bytes);
+}
+
 static void print_json(const char *path, json_t *manifest, const struct rf_summary *summary,
                        struct rf_symbols *symbols) {
     json_t *object = json_deep_copy(manifest);
@@ -110,6 +150,7 @@ static void print_json(const char *path, json_t *manifest, const struct rf_summa
     json_object_set_new(object, "events_by_kind", kinds);
     json_object_set_new(object, "bytes_per_event", json_real(bytes_per_event(summary)));
     json_object_set_new(object, "not_recorded", unsupported);
+    json_object_set_new(object, "threads", threads_object(summary));
     json_object_set_new(object, "extracted", extracted_list(path, summary));
     json_object_set_new(object, "nodes", ranks);
     json_dumpf(object, stdout, JSON_INDENT(2));
@@ -186,6 +227,7 @@ static void print_text(const char *path, const json_t *manifest, const struct rf
     for (int kind = 1; verbose && kind < RF_KINDS; kind++)
         if (summary->kinds[kind] && !rf_is_decision((enum rf_kind)kind))
             printf("besides    %" PRIu64 " %s\n", summary->kinds[kind], rf_kind_names[kind]);
+    print_threads(summary);
     if (summary->unsupported_count) {
         char *names = rf_summary_unsupported(summary);
         printf("not recorded: %s\n", names);

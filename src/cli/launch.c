@@ -12,7 +12,7 @@
 #include "messages.h"
 #include "text.h"
 
-enum { VARIABLES_MOST = 11 };
+enum { VARIABLES_MOST = 12 };
 
 struct variable {
     const char *name;
@@ -31,9 +31,13 @@ static char *fill_tunables(void) {
 static size_t variables(const struct rf_launch *launch, const char *preload,
                         struct variable list[VARIABLES_MOST]) {
     size_t count = 0;
-    list[count++] = (struct variable){"LD_PRELOAD", preload && *preload
-                                                        ? rf_text("%s:%s", launch->adapter, preload)
-                                                        : rf_copy(launch->adapter)};
+    bool both = preload && *preload;
+    list[count++] = (struct variable){"LD_PRELOAD", rf_text("%s%s%s%s%s", launch->adapter,
+                                                            launch->threads ? ":" : "",
+                                                            launch->threads ? launch->threads : "",
+                                                            both ? ":" : "", both ? preload : "")};
+    if (launch->order)
+        list[count++] = (struct variable){"REFRAIN_THREADS", rf_copy(launch->order)};
     list[count++] = (struct variable){"REFRAIN_MODE", rf_copy(launch->mode)};
     list[count++] = (struct variable){"REFRAIN_TRACE", rf_copy(launch->trace)};
     if (launch->run)

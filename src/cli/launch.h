@@ -17,6 +17,8 @@ struct rf_launch {
     const char *run; /* NULL: not set */
     const char *scheme;
     const char *check;     /* kind of checksums, or NULL */
+    const char *threads;   /* the library for threads, to be preloaded as well; NULL: none */
+    const char *order;     /* how their order is kept, if that was asked for; else NULL */
     bool fill;             /* fresh memory of the ranks is filled */
     const char *keep;      /* the ranks that keep contents; NULL: none */
     bool cut;              /* the recorded program did not come to its end */

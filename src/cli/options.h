@@ -9,10 +9,10 @@
 #include "trace/error.h"
 
 struct rf_options {
-    const char *output, *scheme, *check, *mpi, *ranks, *at, *batch;
+    const char *output, *scheme, *check, *mpi, *thread_order, *ranks, *at, *batch;
     double stall_timeout;
     uint64_t limit, event; /* UINT64_MAX: none */
-    bool json, quiet, verbose, all, fill, libs, short_help, manual;
+    bool json, quiet, verbose, all, fill, libs, threads, short_help, manual;
     const char *trace; /* NULL: the latest one */
     const char *name;
     char **files;   /* ends with NULL */

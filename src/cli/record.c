@@ -13,6 +13,7 @@
 #include "status.h"
 #include "summary.h"
 #include "text.h"
+#include "thread_logs.h"
 #include "trace/holes.h"
 
 static bool check_scheme(const char *scheme, struct rf_error *error) {
@@ -29,12 +30,27 @@ static bool check_scheme(const char *scheme, struct rf_error *error) {
     return rf_hint(error, "refrain record -s order COMMAND...");
 }
 
-/* What is there for MCAPI need not be there for MPI. */
+/* What is there for MCAPI need not be there for MPI, and messages not at all. */
 static bool fits(const char *scheme, const char *mpi, struct rf_error *error) {
-    if (!rf_is_mpi(mpi) || strcmp(scheme, "sender") != 0)
+    bool order = strcmp(scheme, "order") == 0;
+    if (order || strcmp(mpi, "mcapi") == 0 || (rf_is_mpi(mpi) && strcmp(scheme, "data") == 0))
         return true;
-    rf_fail(error, RF_EXIT_USAGE, "--scheme sender: is for programs that use MCAPI");
+    rf_fail(error, RF_EXIT_USAGE, "--scheme %s: is for programs that use %s", scheme,
+            rf_is_mpi(mpi) ? "MCAPI" : "MPI or MCAPI");
     return rf_hint(error, "refrain record -s order COMMAND...");
+}
+
+static bool check_thread_order(const char *order, struct rf_error *error) {
+    if (!order || strcmp(order, "edges") == 0 || strcmp(order, "rolt") == 0 ||
+        strcmp(order, "every") == 0)
+        return true;
+    rf_fail(error, RF_EXIT_USAGE, "--thread-order %s: unknown order: edges, rolt or every", order);
+    return rf_hint(error, "refrain record --threads COMMAND...");
+}
+
+/* How the order between threads is to be kept, or NULL. */
+static const char *thread_order(const struct rf_options *options) {
+    return options->thread_order ? options->thread_order : options->threads ? "edges" : NULL;
 }
 
 static bool check_checksum(const char *name, struct rf_error *error) {
@@ -143,12 +159,14 @@ static int nothing_recorded(struct rf_new_trace *trace, const char *begin, char 
 /* What ranks that were killed have left need not take the room that they might have needed. */
 static void tidy(const char *trace, const struct rf_summary *summary) {
     static const char *const kept[] = {"tail", "contents.tail", "checks.tail"};
-    for (size_t i = 0; i < summary->count; i++)
+    for (size_t i = 0; i < summary->count; i++) {
+        rf_thread_log_tidy(trace, summary->ranks[i].rank);
         for (size_t j = 0; j < sizeof kept / sizeof *kept; j++) {
             char *path = rf_text("%s/rank-%d.%s", trace, summary->ranks[i].rank, kept[j]);
             rf_dig_holes(path);
             free(path);
         }
+    }
 }
 
 /* From the launch to the finished manifest; returns the exit code. */
@@ -198,13 +216,19 @@ static json_t *describe(const struct rf_options *options, const struct rf_detect
     json_t *manifest = rf_manifest_new(options->command, detected->mpi, options->scheme);
     if (manifest && strcmp(options->check, "none") != 0)
         json_object_set_new(manifest, "check", json_string(options->check));
+    if (manifest && thread_order(options))
+        json_object_set_new(manifest, "threads", json_string(thread_order(options)));
     if (manifest && options->fill)
         json_object_set_new(manifest, "fill", json_true());
     return manifest;
 }
 
-static bool find_adapter(const char *mpi, char **adapter, struct rf_error *error) {
+/* The adapter, and besides it the library for threads, unless that is all there is. */
+static bool find_adapter(const char *mpi, const char *order, char **adapter, char **threads,
+                         struct rf_error *error) {
     *adapter = rf_find_adapter(mpi);
+    if (*adapter && order && strcmp(mpi, RF_NO_MESSAGES) != 0)
+        *threads = rf_find_adapter(RF_NO_MESSAGES);
     if (*adapter)
         return true;
     rf_fail(error, RF_EXIT_ENVIRONMENT,
@@ -217,13 +241,15 @@ int rf_verb_record(const struct rf_options *options) {
     struct rf_error error = {0};
     struct rf_detected detected = {0};
     struct rf_new_trace trace = {0};
-    char *adapter = NULL;
+    char *adapter = NULL, *threads = NULL;
     json_t *manifest = NULL;
     int code;
     if (!check_scheme(options->scheme, &error) || !check_checksum(options->check, &error) ||
-        !rf_detect(options->command, options->mpi, &detected, &error) ||
+        !check_thread_order(options->thread_order, &error) ||
+        !rf_detect(options->command, options->mpi, thread_order(options) != NULL, &detected,
+                   &error) ||
         !fits(options->scheme, detected.mpi, &error) ||
-        !find_adapter(detected.mpi, &adapter, &error) ||
+        !find_adapter(detected.mpi, thread_order(options), &adapter, &threads, &error) ||
         !rf_new_trace(&trace, options->output, detected.program, &error)) {
         code = rf_report_error(&error);
     } else if (!(manifest = describe(options, &detected)) ||
@@ -240,11 +266,14 @@ int rf_verb_record(const struct rf_options *options) {
                                    .trace = trace.path,
                                    .scheme = options->scheme,
                                    .check = rf_manifest_check(manifest),
+                                   .threads = threads,
+                                   .order = thread_order(options),
                                    .fill = options->fill,
                                    .verbose = options->verbose};
         code = run(&launch, &trace, manifest, options);
     }
     json_decref(manifest);
+    free(threads);
     free(adapter);
     rf_new_trace_free(&trace);
     rf_detected_free(&detected);

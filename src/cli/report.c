@@ -10,6 +10,7 @@
 #include "elf_facts.h"
 #include "manifest.h"
 #include "messages.h"
+#include "places.h"
 #include "ranks.h"
 #include "text.h"
 
@@ -303,11 +304,17 @@ void rf_report_stall(const struct rf_replayed *replayed) {
     for (size_t i = 0; i < supervision->count; i++) {
         const struct rf_progress *rank = &supervision->ranks[i];
         fprintf(stderr, "  rank %-4d event %llu: ", rank->rank, (unsigned long long)rank->events);
+        const struct rf_places *threads = rf_places_map(supervision->run, rank->rank);
         if (rank->state == RF_STATE_WAITING)
             print_waiting(replayed, symbols, rank);
+        else if (rank->state == RF_STATE_FINISHED)
+            fputs("finished", stderr);
         else
-            fputs(rank->state == RF_STATE_FINISHED ? "finished" : "its process is gone", stderr);
+            fputs(threads ? "its threads" : "its process is gone", stderr);
         fputc('\n', stderr);
+        if (threads && rank->state != RF_STATE_FINISHED)
+            rf_places_print(threads, symbols, stderr);
+        rf_places_unmap(threads);
     }
     if (!cut && stuck)
         print_reasons(replayed, stuck, "");

@@ -58,6 +58,13 @@ void rf_rerun_close(struct rf_rerun *rerun) {
 bool rf_rerun_extractable(const struct rf_rerun *rerun, const char *verb, struct rf_error *error) {
     if (rf_is_mpi(rf_manifest_mpi(rerun->manifest)))
         return true;
+    if (strcmp(rf_manifest_mpi(rerun->manifest), RF_NO_MESSAGES) == 0) {
+        rf_fail(error, RF_EXIT_USAGE,
+                "%s: the recorded program passed no messages: it can only "
+                "be replayed whole",
+                verb);
+        return rf_hint(error, "refrain replay%s", rerun->named);
+    }
     rf_fail(error, RF_EXIT_USAGE,
             "%s: a node of MCAPI can only be replayed, and alone only if its data was kept", verb);
     return rf_hint(error, "refrain record -s data COMMAND...");
@@ -111,15 +118,25 @@ static bool was_cut(const struct rf_summary *summary) {
     return false;
 }
 
+/* Did a rank keep the order between its threads, besides its messages? */
+static bool with_threads(const struct rf_rerun *rerun) {
+    bool found = false;
+    for (size_t i = 0; i < rerun->summary.count; i++)
+        found = found || rerun->summary.ranks[i].threads.exists;
+    return found && strcmp(rf_manifest_mpi(rerun->manifest), RF_NO_MESSAGES) != 0;
+}
+
 /* Starts it, watches it to its end and judges it. */
 static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf_options *options,
                enum rf_verdict *verdict) {
     struct rf_error error = {0};
     char *adapter = rf_rerun_adapter(rerun, &error);
+    char *threads = adapter && with_threads(rerun) ? rf_find_adapter(RF_NO_MESSAGES) : NULL;
     char *directory = adapter ? rf_run_directory(&error) : NULL;
     pid_t child = -1;
     if (directory) {
         launch->adapter = adapter;
+        launch->threads = threads;
         launch->trace = rerun->directory;
         launch->run = directory;
         launch->scheme = rf_manifest_text(rerun->manifest, "scheme");
@@ -145,6 +162,7 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
     }
     if (directory)
         rf_run_directory_remove(directory);
+    free(threads);
     free(adapter);
     return code;
 }
@@ -156,7 +174,8 @@ static bool detect_same(const struct rf_options *options, const json_t *manifest
     const char *recorded = rf_manifest_mpi(manifest);
     /* What was settled for the recorded command need not be found out again. */
     bool settled = !options->mpi && !options->command;
-    if (!rf_detect(command, settled ? recorded : options->mpi, detected, error))
+    bool threads = recorded && strcmp(recorded, RF_NO_MESSAGES) == 0;
+    if (!rf_detect(command, settled ? recorded : options->mpi, threads, detected, error))
         return false;
     if (settled)
         snprintf(detected->because, sizeof detected->because, "as recorded");
@@ -257,6 +276,10 @@ int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int
     struct rf_error error = {0};
     struct rf_start start;
     *verdict = RF_VERDICT_NOTHING;
+    if (strcmp(rf_manifest_mpi(rerun->manifest), RF_NO_MESSAGES) == 0) {
+        rf_rerun_extractable(rerun, "replay --rank", &error);
+        return rf_report_error(&error);
+    }
     if (!rf_is_mpi(rf_manifest_mpi(rerun->manifest)))
         return rerun_node(rerun, options, rank, verdict);
     if (!rf_rerun_extracted(rerun, rank, &error))

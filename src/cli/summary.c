@@ -74,6 +74,8 @@ static void read_rank(const char *directory, struct rf_rank_summary *rank,
     for (size_t i = 0; (name = rf_reader_unsupported(reader, i)); i++)
         note_unsupported(summary, name);
     rf_reader_close(reader);
+    if (!rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
+        rank->damaged = true;
 }
 
 static bool is_sparse(const struct rf_summary *summary) {

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "symbols.h"
+#include "thread_logs.h"
 #include "trace/reader.h"
 
 struct rf_rank_summary {
@@ -21,6 +22,7 @@ struct rf_rank_summary {
     uint64_t events; /* decisions, as they are counted and numbered everywhere */
     uint64_t played; /* what a replay plays: these and the checks */
     uint64_t bytes, unmatched;
+    struct rf_thread_counts threads;
 };
 
 struct rf_summary {

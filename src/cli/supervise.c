@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "places.h"
 #include "processes.h"
 #include "text.h"
 
@@ -25,6 +26,7 @@ static const double LEFT_SECONDS = 0.5;
 struct watched {
     int rank;
     const struct rf_progress *shared;
+    const struct rf_places *threads; /* or NULL */
 };
 
 struct watch {
@@ -76,7 +78,7 @@ static void discover(struct watch *watch, const char *run) {
         watch->list = rf_grow(watch->list, watch->count, sizeof *watch->list);
         memmove(watch->list + place + 1, watch->list + place,
                 (watch->count - place) * sizeof *watch->list);
-        watch->list[place] = (struct watched){rank, shared};
+        watch->list[place] = (struct watched){rank, shared, NULL};
         watch->count++;
     }
     if (entries)
@@ -90,12 +92,25 @@ static bool any_diverged(struct watch *watch) {
     return watch->first_diverged >= 0;
 }
 
+/* Threads show where they stand as soon as there is more than one. */
+static void discover_threads(struct watch *watch, const char *run) {
+    for (size_t i = 0; i < watch->count; i++)
+        if (!watch->list[i].threads)
+            watch->list[i].threads = rf_places_map(run, watch->list[i].rank);
+}
+
+static bool waits(const struct watched *rank) {
+    return rank->threads
+               ? rf_places_still(rank->threads) && rank->shared->state != RF_STATE_FINISHED
+               : rank->shared->state == RF_STATE_WAITING;
+}
+
 /* Does nobody get on by himself: each rank waits for another, has finished, or is gone? */
 static bool all_wait(const struct watch *watch) {
     bool waiting = false;
     for (size_t i = 0; i < watch->count; i++) {
         const struct rf_progress *rank = watch->list[i].shared;
-        if (rank->state == RF_STATE_WAITING)
+        if (waits(&watch->list[i]))
             waiting = true;
         else if (rank->state != RF_STATE_FINISHED &&
                  !(strcmp(rank->host, watch->host) == 0 && rf_process_gone(rank->pid)))
@@ -121,7 +136,8 @@ static bool all_left(const struct watch *watch) {
 static uint64_t movement(const struct watch *watch) {
     uint64_t sum = watch->count;
     for (size_t i = 0; i < watch->count; i++)
-        sum += watch->list[i].shared->calls + watch->list[i].shared->played;
+        sum += watch->list[i].shared->calls + watch->list[i].shared->played +
+               (watch->list[i].threads ? rf_places_movement(watch->list[i].threads) : 0);
     return sum;
 }
 
@@ -164,6 +180,8 @@ static void wait_a_little(int child_handle) {
 
 static void forget(struct watch *watch) {
     for (size_t i = 0; i < watch->count; i++)
+        rf_places_unmap(watch->list[i].threads);
+    for (size_t i = 0; i < watch->count; i++)
         munmap((void *)watch->list[i].shared, sizeof(struct rf_progress));
     free(watch->list);
 }
@@ -178,6 +196,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     for (;;) {
         pid_t ended = waitpid(child, &supervision->status, WNOHANG);
         discover(&watch, supervision->run);
+        discover_threads(&watch, supervision->run);
         /* A rank that differs may have taken the launcher with it: look after the end as well. */
         if (any_diverged(&watch)) {
             supervision->outcome = RF_OUTCOME_DIVERGED;

@@ -4,12 +4,16 @@
 RF_HOOK int pthread_barrier_wait(pthread_barrier_t *barrier) {
     RF_PASS(pthread_barrier_wait(barrier));
     int code;
+    if (rf_ticks())
+        rf_tick(self, RF_OP_BARRIER_ARRIVE, RF_HERE_ADDRESS, barrier);
     if (!rf_threads.replays) {
         code = rf_real_functions.pthread_barrier_wait(barrier);
         if (code)
             rf_value_record(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS, code);
         else
             rf_step_record(self, RF_OP_BARRIER_WAIT);
+        if (rf_ticks())
+            rf_tick(self, RF_OP_BARRIER_LEAVE, RF_HERE_ADDRESS, barrier);
         return code;
     }
     /* Others may have passed it, even if this thread did not come out any more. */
@@ -19,5 +23,7 @@ RF_HOOK int pthread_barrier_wait(pthread_barrier_t *barrier) {
     rf_turn_goes_on(self);
     int64_t recorded = 0;
     rf_step_play(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS, &recorded);
+    if (rf_ticks() && !self->free)
+        rf_tick(self, RF_OP_BARRIER_LEAVE, RF_HERE_ADDRESS, barrier);
     return self->free ? code : (int)recorded;
 }

@@ -35,7 +35,10 @@ RF_HOOK int thrd_join(thrd_t thread, int *result) {
     int code;
     if (!rf_threads.replays) {
         code = rf_real_functions.thrd_join(thread, result);
-        rf_step_record(self, RF_OP_THRD_JOIN);
+        if (rf_ticks())
+            rf_rolt_take(self, RF_OP_THRD_JOIN, RF_HERE_ADDRESS, (void *)thread);
+        else
+            rf_step_record(self, RF_OP_THRD_JOIN);
         return code;
     }
     rf_turn_await(self, RF_OP_THRD_JOIN, RF_HERE_ADDRESS);
@@ -63,7 +66,7 @@ RF_HOOK int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict
 }
 
 RF_HOOK int mtx_unlock(mtx_t *mutex) {
-    RF_UNLOCK(mtx_unlock(mutex));
+    RF_UNLOCK(mutex, mtx_unlock(mutex));
 }
 
 RF_HOOK int cnd_signal(cnd_t *condition) {
@@ -105,6 +108,8 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 RF_HOOK int cnd_wait(cnd_t *condition, mtx_t *mutex) {
     RF_PASS(cnd_wait(condition, mutex));
     uintptr_t address = RF_HERE_ADDRESS;
+    if (rf_ticks())
+        rf_tick(self, RF_OP_UNLOCK, address, mutex);
     if (rf_threads.replays)
         return replay(self, RF_OP_CND_WAIT, address, mutex);
     return record(self, RF_OP_CND_WAIT, address, condition, mutex,
@@ -115,6 +120,8 @@ RF_HOOK int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
                           const struct timespec *restrict until) {
     RF_PASS(cnd_timedwait(condition, mutex, until));
     uintptr_t address = RF_HERE_ADDRESS;
+    if (rf_ticks())
+        rf_tick(self, RF_OP_UNLOCK, address, mutex);
     if (rf_threads.replays)
         return replay(self, RF_OP_CND_TIMEDWAIT, address, mutex);
     return record(self, RF_OP_CND_TIMEDWAIT, address, condition, mutex,

@@ -50,6 +50,8 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 #define WAIT(operation, plain)                                                                     \
     do {                                                                                           \
         uintptr_t address = RF_HERE_ADDRESS;                                                       \
+        if (rf_ticks())                                                                            \
+            rf_tick(self, RF_OP_UNLOCK, address, mutex);                                           \
         if (!rf_threads.replays)                                                                   \
             return record(self, RF_OP_##operation, address, condition, mutex,                      \
                           rf_real_functions.plain);                                                \

@@ -63,12 +63,21 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     return code;
 }
 
+/* The end of the other thread orders by itself, but clocks have to go on. */
+static void record_join(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                        pthread_t thread) {
+    if (rf_ticks())
+        rf_rolt_take(self, what, address, (void *)thread);
+    else
+        rf_step_record(self, what);
+}
+
 RF_HOOK int pthread_join(pthread_t thread, void **result) {
     RF_PASS(pthread_join(thread, result));
     int code;
     if (!rf_threads.replays) {
         code = rf_real_functions.pthread_join(thread, result);
-        rf_step_record(self, RF_OP_JOIN);
+        record_join(self, RF_OP_JOIN, RF_HERE_ADDRESS, thread);
         return code;
     }
     rf_turn_await(self, RF_OP_JOIN, RF_HERE_ADDRESS);
@@ -79,7 +88,7 @@ RF_HOOK int pthread_join(pthread_t thread, void **result) {
     return code;
 }
 
-/* What has the object is the end of the other thread, which orders by itself. */
+/* The end of the other thread, if it has come. */
 #define TRY(operation, plain)                                                                      \
     do {                                                                                           \
         int code;                                                                                  \
@@ -88,7 +97,7 @@ RF_HOOK int pthread_join(pthread_t thread, void **result) {
             if (code)                                                                              \
                 rf_failure_record(self, RF_OP_##operation, RF_HERE_ADDRESS, code);                 \
             else                                                                                   \
-                rf_step_record(self, RF_OP_##operation);                                           \
+                record_join(self, RF_OP_##operation, RF_HERE_ADDRESS, thread);                     \
             return code;                                                                           \
         }                                                                                          \
         code = rf_turn_await(self, RF_OP_##operation, RF_HERE_ADDRESS);                            \

@@ -67,10 +67,13 @@
         return code;                                                                               \
     } while (0)
 
-/* An unlock is no operation; in a replay it is the time to wake those who wait for the lock. */
-#define RF_UNLOCK(plain)                                                                           \
+/* An unlock is no operation, unless clocks are to tick; in a replay it is the time to wake those
+   who wait for the lock. */
+#define RF_UNLOCK(object, plain)                                                                   \
     do {                                                                                           \
         struct rf_thread *self = rf_self;                                                          \
+        if (rf_ticks() && rf_here())                                                               \
+            rf_tick(self, RF_OP_UNLOCK, RF_HERE_ADDRESS, object);                                  \
         int code = rf_real()->plain;                                                               \
         if (__builtin_expect(self != NULL, 0) && rf_threads.replays)                               \
             rf_turn_wake(self);                                                                    \

@@ -211,6 +211,8 @@ void rf_log_edge(struct rf_thread *self, uint64_t operation, enum rf_operation w
     struct rf_thread_log_known *known = &self->known[thread % RF_THREAD_LOG_KNOWN];
     if (known->thread != thread)
         *known = (struct rf_thread_log_known){thread, 0};
+    if (count < known->count)
+        count = known->count; /* written although it is known */
     at = rf_varint_put(at, count - known->count);
     if (put(self, entry, (size_t)(at - entry)))
         self->logged = operation;

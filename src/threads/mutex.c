@@ -27,5 +27,5 @@ RF_HOOK int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 }
 
 RF_HOOK int pthread_mutex_unlock(pthread_mutex_t *mutex) {
-    RF_UNLOCK(pthread_mutex_unlock(mutex));
+    RF_UNLOCK(mutex, pthread_mutex_unlock(mutex));
 }

@@ -19,6 +19,7 @@ enum rf_place_state {
 struct rf_place {
     _Alignas(64) volatile uint64_t done; /* operations played; its low half is a futex */
     volatile uint64_t wake;              /* somebody sleeps until there are so many; 0: nobody */
+    volatile uint64_t next;              /* logical clocks: its next turn comes then or later */
     volatile uint32_t state;             /* enum rf_place_state */
     volatile uint32_t thread;            /* waited for */
     volatile uint64_t count;             /* until it has done so many operations */

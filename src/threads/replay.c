@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "threads/adapter.h"
+#include "threads/rolt.h"
 #include "threads/state.h"
 
 #define LOOKS 200            /* before a thread sleeps */
@@ -218,6 +219,8 @@ static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t add
     }
     self->done++;
     __atomic_store_n(&self->place->done, self->done, __ATOMIC_SEQ_CST);
+    if (rf_ticks())
+        rf_rolt_show(self);
 }
 
 /* An unfinished run of failures has an entry that began before this operation. */
@@ -254,6 +257,12 @@ int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t addr
     if (plays_failure(self, what, address, &code)) {
         finish(self, what, address);
         return code;
+    }
+    if (rf_ticks()) {
+        if (at_entry(self) && self->next.type == RF_THREAD_LOG_JUMP)
+            compare(self, what, address);
+        show(self, what, address);
+        rf_rolt_await(self);
     }
     while (at_entry(self) && self->next.type == RF_THREAD_LOG_EDGE && !self->free) {
         compare(self, what, address);

@@ -49,5 +49,5 @@ RF_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 }
 
 RF_HOOK int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
-    RF_UNLOCK(pthread_rwlock_unlock(lock));
+    RF_UNLOCK(lock, pthread_rwlock_unlock(lock));
 }

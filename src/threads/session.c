@@ -15,6 +15,7 @@
 #include "engine/signals.h"
 #include "threads/adapter.h"
 #include "threads/real.h"
+#include "threads/rolt.h"
 #include "threads/state.h"
 
 struct rf_threads rf_threads;
@@ -73,7 +74,9 @@ __attribute__((constructor)) static void look(void) {
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0))
         return;
     rf_threads.replays = strcmp(mode, "replay") == 0;
-    rf_threads.order = order && strcmp(order, "rolt") == 0 ? RF_ORDER_ROLT : RF_ORDER_EDGES;
+    rf_threads.order = order && strcmp(order, "rolt") == 0    ? RF_ORDER_ROLT
+                       : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
+                                                              : RF_ORDER_EDGES;
     rf_threads.rank = find_rank();
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
@@ -103,6 +106,8 @@ static bool begin_replay_of(struct rf_thread *self) {
     self->ended = self->cursor.record->state == RF_THREAD_ENDED;
     self->place->recorded = self->recorded;
     rf_replay_next(self);
+    rf_rolt_show(self);
+    self->place->state = RF_PLACE_RUNS;
     return true;
 }
 
@@ -111,6 +116,7 @@ struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number) {
     if (!self)
         return NULL;
     self->number = number;
+    self->clock = parent->clock;
     bool good;
     if (rf_threads.replays) {
         good = begin_replay_of(self);
@@ -134,6 +140,8 @@ static void end_thread(void *argument) {
     }
     if (!rf_threads.on || getpid() != owner)
         return;
+    if (rf_ticks() && !self->free)
+        rf_tick(self, RF_OP_THREAD_EXIT, 0, (void *)pthread_self());
     self->inside++;
     if (rf_threads.replays) {
         rf_replay_end(self);
@@ -149,8 +157,6 @@ static void end_thread(void *argument) {
 
 void rf_thread_enter(struct rf_thread *self) {
     rf_self = self;
-    if (self->place)
-        self->place->state = RF_PLACE_RUNS;
     self->inside++;
     pthread_setspecific(ending, self);
     self->inside--;
@@ -229,7 +235,9 @@ static void end_replay(int status) {
         rf_turn_wake(self);
         rf_turn_blocks(self, RF_OP_EXIT, 0);
         wait_for_others();
-        if (rf_thread_log_head(rf_threads.turns)->finished && self->done < self->recorded)
+        /* What is done in exit() itself, as by libraries that take their leave, comes later. */
+        if (rf_thread_log_head(rf_threads.turns)->finished &&
+            self->done < self->cursor.record->at_exit)
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
     }
     if (!rf_threads.plain)
@@ -310,7 +318,7 @@ static bool begin_replay(struct rf_error *error) {
     if (!rf_threads.turns)
         return false;
     uint32_t count = rf_thread_log_threads(rf_threads.turns);
-    rf_threads.order = (enum rf_thread_log_order)rf_thread_log_head(rf_threads.turns)->order;
+    rf_threads.order = (enum rf_thread_order)rf_thread_log_head(rf_threads.turns)->order;
     if (!is_recorded_program() || !(rf_threads.places = open_places(count ? count : 1)))
         return false;
     rf_threads.places->rank = rf_threads.rank;

@@ -11,5 +11,5 @@ RF_HOOK int pthread_spin_trylock(pthread_spinlock_t *lock) {
 }
 
 RF_HOOK int pthread_spin_unlock(pthread_spinlock_t *lock) {
-    RF_UNLOCK(pthread_spin_unlock(lock));
+    RF_UNLOCK(lock, pthread_spin_unlock(lock));
 }

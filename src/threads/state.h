@@ -57,7 +57,7 @@ struct rf_thread {
 struct rf_threads {
     bool on;      /* something is recorded or replayed */
     bool replays; /* which of these; does not change any more once it is on */
-    enum rf_thread_log_order order;
+    enum rf_thread_order order;
     bool wanted; /* by the user, or by an adapter */
     bool plain;  /* no adapter for message passing is here: the session is ours */
     int rank;
@@ -119,13 +119,36 @@ RF_STEP void rf_commit(struct rf_thread *self, enum rf_operation what) {
     __atomic_store_n(&self->record->done, done, __ATOMIC_RELEASE);
 }
 
+/* Where objects remember who had the last turn. Several may share a place: that only adds edges,
+   true ones. */
+RF_STEP uint64_t *rf_slot_of(const volatile void *object) {
+    return &rf_threads.slots[(uintptr_t)object * 0x9e3779b97f4a7c15u >> (64 - RF_TURN_SLOT_BITS)];
+}
+
+/* ---- rolt.c ---- */
+
+void rf_rolt_take(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                  const volatile void *object);
+
+/* A turn that only clocks need. */
+void rf_tick(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+             const volatile void *object);
+
+/* Does the order also need the ends of locks, threads and barriers? Edges do not. */
+RF_STEP bool rf_ticks(void) {
+    return __builtin_expect(rf_threads.order == RF_ORDER_ROLT, 0);
+}
+
 /* Record: an operation on an object. Another thread's count is read before the object's word is
    changed: then an edge never points to what came later (see docs/threads.md). */
 RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                      const volatile void *object) {
+    if (__builtin_expect(rf_threads.order == RF_ORDER_ROLT, 0)) {
+        rf_rolt_take(self, what, address, object);
+        return;
+    }
     uint64_t operation = self->done + 1;
-    uint64_t *slot =
-        &rf_threads.slots[(uintptr_t)object * 0x9e3779b97f4a7c15u >> (64 - RF_TURN_SLOT_BITS)];
+    uint64_t *slot = rf_slot_of(object);
     uint64_t mine = (uint64_t)self->number << RF_TURN_COUNT_BITS | operation;
     uint64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
     uint64_t further = 0;
@@ -133,13 +156,16 @@ RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t a
         further = __atomic_load_n(&rf_threads.records[seen >> RF_TURN_COUNT_BITS]->done,
                                   __ATOMIC_ACQUIRE);
     uint64_t before = __atomic_exchange_n(slot, mine, __ATOMIC_ACQ_REL);
-    if ((before ^ mine) >> RF_TURN_COUNT_BITS) {
-        uint32_t thread = (uint32_t)(before >> RF_TURN_COUNT_BITS);
-        uint64_t count = before & RF_TURN_COUNT_MASK;
+    uint32_t thread = (uint32_t)(before >> RF_TURN_COUNT_BITS);
+    uint64_t count = before & RF_TURN_COUNT_MASK;
+    if (thread != self->number) {
         const struct rf_thread_log_known *known = &self->known[thread % RF_THREAD_LOG_KNOWN];
-        if (count > (known->thread == thread ? known->count : 0))
+        if (count > (known->thread == thread ? known->count : 0) ||
+            __builtin_expect(rf_threads.order == RF_ORDER_EVERY, 0))
             rf_log_edge(self, operation, what, address, thread,
                         before == seen && further > count ? further : count);
+    } else if (__builtin_expect(rf_threads.order == RF_ORDER_EVERY, 0)) {
+        rf_log_edge(self, operation, what, address, thread, count);
     }
     rf_commit(self, what);
 }

@@ -18,11 +18,12 @@
 #define RF_THREAD_LOG_SITES 4096u
 #define RF_THREAD_LOG_MODULES 128u
 #define RF_THREAD_LOG_THREADS (1u << 20)
-#define RF_THREAD_LOG_KNOWN 64u /* of so many other threads a thread remembers how far they were   \
-                                 */
+#define RF_THREAD_LOG_KNOWN                                                                        \
+    64u /* of so many other threads a thread remembers how far they were                           \
+         */
 
 /* How the order is kept. */
-enum rf_thread_log_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2 };
+enum rf_thread_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2, RF_ORDER_EVERY = 3 };
 
 /* What an entry says of an operation: its first number is RF_THREAD_LOG_TYPES * (operations since
    the entry before) + type, never 0. All but CHECK go on with the number of the site. */

@@ -1,0 +1,199 @@
+#include "thread_logs.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "text.h"
+#include "trace/holes.h"
+#include "trace/reader.h"
+
+const char *rf_thread_operation(uint32_t number) {
+    static const char *const names[] = {
+        "?",
+#define RF_OPERATION(symbol, name) name,
+#include "threads/operations.def"
+#undef RF_OPERATION
+    };
+    return names[number < sizeof names / sizeof *names ? number : 0];
+}
+
+const char *rf_thread_order_name(enum rf_thread_order order) {
+    return order == RF_ORDER_ROLT ? "rolt" : order == RF_ORDER_EVERY ? "every" : "edges";
+}
+
+static void count(struct rf_thread_counts *counts, const struct rf_thread_log_entry *entry) {
+    switch (entry->type) {
+    case RF_THREAD_LOG_EDGE:
+    case RF_THREAD_LOG_JUMP:
+        counts->turns++;
+        break;
+    case RF_THREAD_LOG_FAILURE:
+        counts->failures += entry->run;
+        break;
+    case RF_THREAD_LOG_VALUE:
+    case RF_THREAD_LOG_BYTES:
+        counts->values++;
+        break;
+    case RF_THREAD_LOG_CHECK:
+    case RF_THREAD_LOG_NOTHING:
+        break;
+    }
+}
+
+bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *counts,
+                      struct rf_error *error) {
+    *counts = (struct rf_thread_counts){0};
+    if (!rf_thread_log_exist(directory, rank))
+        return true;
+    counts->exists = true;
+    struct rf_thread_log *log = rf_thread_log_open(directory, rank, error);
+    if (!log)
+        return false;
+    counts->stopped = rf_thread_log_head(log)->stopped;
+    counts->order = (enum rf_thread_order)rf_thread_log_head(log)->order;
+    bool good = true;
+    for (uint32_t i = 0; i < rf_thread_log_threads(log) && good; i++) {
+        struct rf_thread_log_cursor cursor;
+        struct rf_thread_log_entry entry;
+        if (!rf_thread_log_begin(log, i, &cursor))
+            continue;
+        counts->threads++;
+        counts->operations += cursor.record->done;
+        int result;
+        while ((result = rf_thread_log_next(&cursor, &entry, error)) == RF_READ_EVENT)
+            count(counts, &entry);
+        good = result == RF_READ_END;
+    }
+    rf_thread_log_close(log);
+    char *path = rf_text("%s/rank-%d.threads", directory, rank);
+    struct stat facts;
+    if (stat(path, &facts) == 0)
+        counts->bytes = rf_bytes_on_disk(&facts);
+    free(path);
+    return good;
+}
+
+/* ---- dump ---- */
+
+static const char *const type_names[] = {
+    [RF_THREAD_LOG_EDGE] = "turn",   [RF_THREAD_LOG_FAILURE] = "fail",
+    [RF_THREAD_LOG_VALUE] = "value", [RF_THREAD_LOG_BYTES] = "bytes",
+    [RF_THREAD_LOG_CHECK] = "check", [RF_THREAD_LOG_JUMP] = "jump",
+};
+
+static char *what(const struct rf_thread_log_entry *entry) {
+    switch (entry->type) {
+    case RF_THREAD_LOG_EDGE:
+        return rf_text("after operation %" PRIu64 " of thread %" PRIu32, entry->count,
+                       entry->thread);
+    case RF_THREAD_LOG_FAILURE:
+        return rf_text("code %d, %" PRIu32 " time%s", entry->code, entry->run,
+                       rf_plural(entry->run));
+    case RF_THREAD_LOG_VALUE:
+        return rf_text("%" PRId64, entry->value);
+    case RF_THREAD_LOG_BYTES:
+        return rf_text("%" PRIu32 " of %" PRIu32, entry->size, entry->total);
+    case RF_THREAD_LOG_CHECK:
+        return rf_text("%04" PRIx64, (uint64_t)entry->value);
+    case RF_THREAD_LOG_JUMP:
+        return rf_text("by %" PRIu64, entry->count);
+    case RF_THREAD_LOG_NOTHING:
+        break;
+    }
+    return rf_copy("");
+}
+
+struct dump {
+    struct rf_thread_log *log;
+    struct rf_symbols *symbols;
+    int rank;
+    bool json;
+};
+
+static void print(const struct dump *dump, uint32_t thread,
+                  const struct rf_thread_log_entry *entry) {
+    const struct rf_thread_log_site *site = rf_thread_log_site(dump->log, entry->site);
+    const struct rf_log_module *stored =
+        site ? rf_thread_log_module(dump->log, site->module) : NULL;
+    struct rf_module module = {0};
+    char place[RF_PLACE_TEXT] = "";
+    if (stored) {
+        memcpy(module.path, stored->path, sizeof module.path);
+        memcpy(module.build_id, stored->build_id, sizeof module.build_id);
+        module.build_id_length = stored->build_id_length;
+        rf_symbols_place(dump->symbols, &module, site->offset, place);
+    }
+    const char *function = site ? rf_thread_operation(site->operation) : "";
+    char *text = what(entry);
+    if (dump->json) {
+        json_t *object = json_pack("{s:i,s:I,s:I,s:s,s:s}", "rank", dump->rank, "thread",
+                                   (json_int_t)thread, "operation", (json_int_t)entry->operation,
+                                   "kind", type_names[entry->type], "what", text);
+        if (site) {
+            json_object_set_new(object, "function", json_string(function));
+            json_object_set_new(object, "at", json_string(place));
+        }
+        if (entry->type == RF_THREAD_LOG_EDGE) {
+            json_object_set_new(object, "after_thread", json_integer(entry->thread));
+            json_object_set_new(object, "after_operation", json_integer((json_int_t)entry->count));
+        }
+        json_dumpf(object, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(object);
+    } else {
+        printf("%5d %5" PRIu32 " %9" PRIu64 "  %-6s %-24s %-20s %s\n", dump->rank, thread,
+               entry->operation, type_names[entry->type], function, place, text);
+    }
+    free(text);
+}
+
+bool rf_thread_dump(const char *directory, int rank, struct rf_symbols *symbols, uint64_t limit,
+                    bool all, bool json, struct rf_error *error) {
+    if (!rf_thread_log_exist(directory, rank))
+        return true;
+    struct dump dump = {rf_thread_log_open(directory, rank, error), symbols, rank, json};
+    if (!dump.log)
+        return false;
+    if (!json)
+        printf("%5s %5s %9s  %-6s %-24s %-20s %s\n", "rank", "thrd", "operation", "kind",
+               "function", "at", "what");
+    int result = RF_READ_END;
+    for (uint32_t i = 0; i < rf_thread_log_threads(dump.log) && result == RF_READ_END; i++) {
+        struct rf_thread_log_cursor cursor;
+        struct rf_thread_log_entry entry;
+        if (!rf_thread_log_begin(dump.log, i, &cursor))
+            continue;
+        uint64_t lines = 0;
+        while (!ferror(stdout) &&
+               (result = rf_thread_log_next(&cursor, &entry, error)) == RF_READ_EVENT)
+            if ((all || entry.type != RF_THREAD_LOG_CHECK) && lines++ < limit)
+                print(&dump, i, &entry);
+    }
+    rf_thread_log_close(dump.log);
+    return result != RF_READ_DAMAGED;
+}
+
+/* ---- tidying ---- */
+
+void rf_thread_log_tidy(const char *directory, int rank) {
+    if (!rf_thread_log_exist(directory, rank))
+        return;
+    struct rf_error ignored = {0};
+    struct rf_thread_log *log = rf_thread_log_open(directory, rank, &ignored);
+    char *path = rf_text("%s/rank-%d.threads", directory, rank);
+    if (log) {
+        off_t bytes = (off_t)rf_thread_log_head(log)->blocks * RF_THREAD_LOG_BLOCK;
+        struct stat facts;
+        if (stat(path, &facts) == 0 && bytes < facts.st_size && truncate(path, bytes) != 0)
+            rf_dig_holes(path);
+        rf_thread_log_close(log);
+    }
+    rf_dig_holes(path);
+    free(path);
+}

@@ -1,0 +1,35 @@
+/* What the thread logs of a trace hold, for people. */
+#ifndef RF_CLI_THREAD_LOGS_H
+#define RF_CLI_THREAD_LOGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbols.h"
+#include "trace/thread_reader.h"
+
+struct rf_thread_counts {
+    bool exists, stopped;
+    uint32_t threads;
+    uint64_t operations;              /* of all of them */
+    uint64_t turns, failures, values; /* what is written of these */
+    uint64_t bytes;
+    enum rf_thread_order order;
+};
+
+/* Reads the log to its end. True if it is whole, or there is none. */
+bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *counts,
+                      struct rf_error *error);
+/* "edges", "rolt" or "every". */
+const char *rf_thread_order_name(enum rf_thread_order order);
+/* "pthread_mutex_lock" */
+const char *rf_thread_operation(uint32_t number);
+
+/* Prints the entries, at most `limit` of each thread; checks only with `all`. */
+bool rf_thread_dump(const char *directory, int rank, struct rf_symbols *symbols, uint64_t limit,
+                    bool all, bool json, struct rf_error *error);
+
+/* The log's file as short as it can be, once its process is gone. */
+void rf_thread_log_tidy(const char *directory, int rank);
+
+#endif

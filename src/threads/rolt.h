@@ -1,0 +1,11 @@
+#ifndef RF_THREADS_ROLT_H
+#define RF_THREADS_ROLT_H
+
+#include "threads/state.h"
+
+/* Replay: shows the others how far the thread is. */
+void rf_rolt_show(struct rf_thread *self);
+/* Replay: waits until the thread's next turn is due. */
+void rf_rolt_await(struct rf_thread *self);
+
+#endif
