@@ -4,13 +4,14 @@ program fortran_team
   use, intrinsic :: iso_fortran_env, only: int64
   implicit none
   integer, parameter :: threads = 4, rounds = 60
-  integer(int64) :: seen(0:63, 0:threads-1), trail
+  integer(int64) :: seen(0:63, 0:threads-1), trail, locked
   integer(omp_lock_kind) :: lock
   integer(omp_nest_lock_kind) :: nest
   integer :: i, me
 
   seen = 7
   trail = 7
+  locked = 7
   call omp_set_dynamic(.false.)
   call omp_set_num_threads(threads)
   call omp_init_lock(lock)
@@ -24,10 +25,10 @@ program fortran_team
     !$omp end critical
     call work(me + i)
     call omp_set_lock(lock)
-    call extend(trail, me + 10)
+    call extend(locked, me + 10)
     call omp_unset_lock(lock)
     if (omp_test_lock(lock)) then
-      call extend(trail, me + 20)
+      call extend(locked, me + 20)
       call omp_unset_lock(lock)
       call extend(seen(0, me), 1)
     else
@@ -69,6 +70,7 @@ program fortran_team
     print '(a, i0, a, z16.16)', 'thread ', i, ': ', seen(0, i)
   end do
   print '(a, z16.16)', 'trail: ', trail
+  print '(a, z16.16)', 'trail: locked: ', locked
 contains
   subroutine extend(hash, value)
     integer(int64), intent(inout) :: hash
