@@ -35,12 +35,15 @@ static struct rf_thread *begin(const volatile void *object, uintptr_t address) {
         rf_turn_await(self, RF_OP_ATOMIC, address);
     else if (self)
         lock(object);
+    if (self)
+        self->inside++; /* libatomic may have to take a mutex */
     return self;
 }
 
 static void end(struct rf_thread *self, const volatile void *object, uintptr_t address) {
     if (!self)
         return;
+    self->inside--;
     if (rf_threads.replays) {
         rf_turn_played(self);
         rf_turn_wake(self);
@@ -132,35 +135,33 @@ static void *find(const char *name) {
 }
 
 /* `real` becomes the function of libatomic that has this name. */
-#define REAL(type, name)                                                                           \
-    static type real;                                                                              \
-    do {                                                                                           \
-        type known = __atomic_load_n(&real, __ATOMIC_RELAXED);                                     \
-        void *function = known ? NULL : find("__atomic_" #name);                                   \
-        if (!known) {                                                                              \
-            memcpy(&known, &function, sizeof function);                                            \
-            __atomic_store_n(&real, known, __ATOMIC_RELAXED);                                      \
-        }                                                                                          \
-    } while (0)
+#define REAL(name)                                                                                 \
+    static __typeof__(&rf_atomic_##name) known;                                                    \
+    __typeof__(&rf_atomic_##name) real = __atomic_load_n(&known, __ATOMIC_RELAXED);                \
+    if (!real) {                                                                                   \
+        void *function = find("__atomic_" #name);                                                  \
+        memcpy(&real, &function, sizeof function);                                                 \
+        __atomic_store_n(&known, real, __ATOMIC_RELAXED);                                          \
+    }
 
 HOOK(void, load, (size_t size, const volatile void *object, void *value, int order)) {
-    REAL(void (*)(size_t, const volatile void *, void *, int), load);
+    REAL(load);
     WITH_TURN(object, real(size, object, value, order));
 }
 
 HOOK(void, store, (size_t size, volatile void *object, void *value, int order)) {
-    REAL(void (*)(size_t, volatile void *, void *, int), store);
+    REAL(store);
     WITH_TURN(object, real(size, object, value, order));
 }
 
 HOOK(void, exchange, (size_t size, volatile void *object, void *value, void *before, int order)) {
-    REAL(void (*)(size_t, volatile void *, void *, void *, int), exchange);
+    REAL(exchange);
     WITH_TURN(object, real(size, object, value, before, order));
 }
 
 HOOK(bool, compare_exchange,
      (size_t size, volatile void *object, void *expected, void *value, int success, int failure)) {
-    REAL(bool (*)(size_t, volatile void *, void *, void *, int, int), compare_exchange);
+    REAL(compare_exchange);
     bool done;
     WITH_TURN(object, done = real(size, object, expected, value, success, failure));
     return done;
@@ -169,20 +170,20 @@ HOOK(bool, compare_exchange,
 __extension__ typedef unsigned __int128 wide;
 
 HOOK(wide, load_16, (const volatile void *object, int order)) {
-    REAL(wide(*)(const volatile void *, int), load_16);
+    REAL(load_16);
     wide value;
     WITH_TURN(object, value = real(object, order));
     return value;
 }
 
 HOOK(void, store_16, (volatile void *object, wide value, int order)) {
-    REAL(void (*)(volatile void *, wide, int), store_16);
+    REAL(store_16);
     WITH_TURN(object, real(object, value, order));
 }
 
 #define WIDE(name)                                                                                 \
     HOOK(wide, name##_16, (volatile void *object, wide value, int order)) {                        \
-        REAL(wide (*)(volatile void *, wide, int), name##_16);                                     \
+        REAL(name##_16);                                                                           \
         wide result;                                                                               \
         WITH_TURN(object, result = real(object, value, order));                                    \
         return result;                                                                             \
@@ -204,7 +205,7 @@ WIDE(nand_fetch)
 
 HOOK(bool, compare_exchange_16,
      (volatile void *object, void *expected, wide value, int success, int failure)) {
-    REAL(bool (*)(volatile void *, void *, wide, int, int), compare_exchange_16);
+    REAL(compare_exchange_16);
     bool done;
     WITH_TURN(object, done = real(object, expected, value, success, failure));
     return done;
