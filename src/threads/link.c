@@ -12,13 +12,15 @@ static void begin(void) {
 }
 
 static void enter(void) {
-    if (rf_self)
-        rf_self->inside++;
+    struct rf_thread *self = rf_self;
+    if (self && self->inside++ == 0 && self->place)
+        rf_turn_blocks(self, RF_OP_LIBRARY, 0);
 }
 
 static void leave(void) {
-    if (rf_self)
-        rf_self->inside--;
+    struct rf_thread *self = rf_self;
+    if (self && --self->inside == 0 && self->place)
+        rf_turn_goes_on(self);
 }
 
 static int number(void) {
