@@ -26,13 +26,13 @@
 #define __sync_bool_compare_and_swap(object, before, after, ...)                                   \
     __extension__({                                                                                \
         __typeof__(*(object)) refrain_before_ = (before);                                          \
-        __atomic_compare_exchange_n(object, &refrain_before_, after, 0, __ATOMIC_SEQ_CST,          \
+        __atomic_compare_exchange_n(object, (void *)&refrain_before_, after, 0, __ATOMIC_SEQ_CST,  \
                                     __ATOMIC_SEQ_CST);                                             \
     })
 #define __sync_val_compare_and_swap(object, before, after, ...)                                    \
     __extension__({                                                                                \
         __typeof__(*(object)) refrain_before_ = (before);                                          \
-        __atomic_compare_exchange_n(object, &refrain_before_, after, 0, __ATOMIC_SEQ_CST,          \
+        __atomic_compare_exchange_n(object, (void *)&refrain_before_, after, 0, __ATOMIC_SEQ_CST,  \
                                     __ATOMIC_SEQ_CST);                                             \
         refrain_before_;                                                                           \
     })
