@@ -3,9 +3,9 @@
 #include "threads/hook.h"
 
 bool rf_creates(uintptr_t address) {
-    if (!rf_threads.on && rf_threads.wanted && !rf_address_of(address)->internal)
+    if (!rf_threads.on && rf_threads.wanted && !rf_inside_early && !rf_is_internal(address))
         rf_threads_begin();
-    return rf_here() && !rf_address_of(address)->internal;
+    return rf_here_from(address);
 }
 
 struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what, uintptr_t address,

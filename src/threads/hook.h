@@ -8,7 +8,7 @@
 #include "threads/state.h"
 
 #define RF_PASS(call)                                                                              \
-    struct rf_thread *self = rf_here();                                                            \
+    struct rf_thread *self = rf_here_from(RF_HERE_ADDRESS);                                        \
     if (__builtin_expect(!self, 1))                                                                \
     return rf_real()->call
 
@@ -72,7 +72,7 @@
 #define RF_UNLOCK(object, plain)                                                                   \
     do {                                                                                           \
         struct rf_thread *self = rf_self;                                                          \
-        if (rf_ticks() && rf_here())                                                               \
+        if (rf_ticks() && rf_here_from(RF_HERE_ADDRESS))                                           \
             rf_tick(self, RF_OP_UNLOCK, RF_HERE_ADDRESS, object);                                  \
         int code = rf_real()->plain;                                                               \
         if (__builtin_expect(self != NULL, 0) && rf_threads.replays)                               \

@@ -20,11 +20,25 @@
 
 struct rf_threads rf_threads;
 _Thread_local struct rf_thread *rf_self;
+_Thread_local unsigned rf_inside_early;
 
 static struct rf_thread main_thread;
 static pthread_key_t ending;
 static pid_t owner;
 static bool begun;
+
+uintptr_t rf_pages[RF_PAGES];
+
+bool rf_page_learn(uintptr_t address) {
+    uintptr_t page = address >> 12;
+    if (rf_self)
+        rf_self->inside++;
+    bool internal = rf_address_of(address)->internal;
+    if (rf_self)
+        rf_self->inside--;
+    __atomic_store_n(&rf_pages[page % RF_PAGES], page << 1 | internal, __ATOMIC_RELAXED);
+    return internal;
+}
 
 rf_adapter_differs *rf_find_adapter(void) {
     static rf_adapter_differs *found;
@@ -160,6 +174,8 @@ void rf_thread_enter(struct rf_thread *self) {
     rf_self = self;
     if (self->place)
         self->place->handle = (uint64_t)pthread_self();
+    self->inside += rf_inside_early;
+    rf_inside_early = 0;
     self->inside++;
     pthread_setspecific(ending, self);
     self->inside--;

@@ -51,7 +51,7 @@ END
     run_apart ./counter
     [ "$output" = "1 0 7 9" ]
     nm -D counter > names
-    for name in fetch_add_4 exchange_1 store_1 compare_exchange_8 add_fetch_8; do
+    for name in fetch_add_4 exchange_1 store_1 compare_exchange_8 fetch_add_8; do
         grep -q "__atomic_$name" names
     done
     if objdump -d counter | grep -q -w -e lock -e xchg; then return 1; fi
