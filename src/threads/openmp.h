@@ -66,6 +66,7 @@ struct rf_omp_member {
     uint64_t barriers; /* passed */
     uint64_t created;  /* tasks */
     uint64_t ordered;  /* ordered loops begun */
+    uint64_t singles;  /* met */
     struct rf_omp_gate *gate;
     bool loop_fixed;               /* its loop has a static schedule after all */
     struct rf_omp_task *implicit;  /* the task that every member is in from the beginning */
@@ -84,6 +85,7 @@ struct rf_omp_team {
     void *copied; /* what a single gives to the others */
     /* Replay. */
     int lock;
+    uint64_t singles;           /* for which it is known who the one is */
     struct rf_omp_gate *gates;  /* of ordered loops */
     struct rf_omp_task **tasks; /* created and not yet begun, by their names */
 };

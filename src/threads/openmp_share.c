@@ -51,19 +51,35 @@ unsigned GOMP_sections_next(void) {
     return self ? section(RF_HERE_ADDRESS, self, number) : number;
 }
 
+static bool is_chosen(void *what, uint64_t number) {
+    return __atomic_load_n((uint64_t *)what, __ATOMIC_ACQUIRE) > number;
+}
+
+/* The recorded one comes first, so libgomp chooses it: whoever met this single had met all those
+   before it, so a count tells how many have been chosen. */
+static bool play_single(struct rf_thread *self, uintptr_t address, uint64_t number) {
+    struct rf_omp_team *team = rf_omp_member->team;
+    int64_t value;
+    bool recorded = rf_step_play(self, RF_OP_OMP_SINGLE, address, &value);
+    if (!recorded && !self->free)
+        rf_omp_await(self, RF_OP_OMP_SINGLE, address, is_chosen, &team->singles, number);
+    bool chosen = rf_gomp()->GOMP_single_start();
+    if (chosen) {
+        __atomic_store_n(&team->singles, number + 1, __ATOMIC_RELEASE);
+        rf_omp_changed();
+    }
+    return self->free ? chosen : recorded;
+}
+
 static bool single(uintptr_t address) {
     struct rf_thread *self = member_here();
+    uint64_t number = rf_omp_member ? rf_omp_member->singles++ : 0;
+    if (self && rf_threads.replays)
+        return play_single(self, address, number);
     bool chosen = rf_gomp()->GOMP_single_start();
-    int64_t value;
-    if (!self)
-        return chosen;
-    if (rf_threads.replays) {
-        bool recorded = rf_step_play(self, RF_OP_OMP_SINGLE, address, &value);
-        return self->free ? chosen : recorded;
-    }
-    if (chosen)
+    if (self && chosen)
         rf_value_record(self, RF_OP_OMP_SINGLE, address, 1);
-    else
+    else if (self)
         rf_step_record(self, RF_OP_OMP_SINGLE);
     return chosen;
 }

@@ -100,7 +100,9 @@ static void run(struct rf_omp_task *task) {
 /* A thread that leaves a barrier late may run tasks that were created after it. They are told as
    those of the next point, since in a replay they are not there before the barrier is over. */
 static void tell(struct rf_thread *self, const struct rf_omp_task *task) {
-    uint64_t point = point_here + (task->barriers > rf_omp_member->barriers);
+    const struct rf_omp_member *member = rf_omp_member;
+    bool late = rf_omp_task == member->implicit && task->barriers > member->barriers;
+    uint64_t point = point_here + late;
     if (point != point_told) {
         int64_t distance = (int64_t)(point - point_told);
         rf_value_record(self, RF_OP_OMP_TASK, task->address, distance * 2 + 1);

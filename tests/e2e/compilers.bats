@@ -54,7 +54,7 @@ END
     for name in fetch_add_4 exchange_1 store_1 compare_exchange_8 fetch_add_8; do
         grep -q "__atomic_$name" names
     done
-    if objdump -d counter | grep -q -w -e lock -e xchg; then return 1; fi
+    if objdump -d counter | grep -q -E '\slock\s|xchg .*\('; then return 1; fi
 }
 
 @test "cc: objects first, the program later; the compiler of \$CC with its own words" {
