@@ -250,8 +250,9 @@ void rf_bytes_record(struct rf_thread *self, enum rf_operation what, uintptr_t a
         at = rf_varint_put(at, size);
         at = rf_varint_put(at, here);
         memcpy(at, (const char *)bytes + done, here);
-        if (put(self, entry, (size_t)(at - entry) + here))
-            self->logged = operation;
+        if (!put(self, entry, (size_t)(at - entry) + here))
+            break;
+        self->logged = operation;
         done += here;
     } while (done < size);
     rf_commit(self, what);
