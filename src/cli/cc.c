@@ -32,10 +32,12 @@ static void add(struct words *words, const char *word) {
 static void add_compiler(struct words *words, const char *variable, const char *otherwise) {
     const char *chosen = getenv(variable);
     const char *blanks = " \t\n";
-    char *copy = rf_copy(chosen && chosen[strspn(chosen, blanks)] ? chosen : otherwise);
+    char *copy = rf_copy(chosen ? chosen : "");
     char *rest = NULL;
     for (char *word = strtok_r(copy, blanks, &rest); word; word = strtok_r(NULL, blanks, &rest))
         add(words, word);
+    if (!words->count)
+        add(words, otherwise);
     free(copy);
 }
 

@@ -13,13 +13,14 @@ static struct division divide(uint64_t iterations, unsigned flags, uint64_t want
     struct division result = {0};
     uint64_t tasks = wanted ? wanted : size;
     if (flags & RF_TASK_GRAINSIZE) {
+        uint64_t grain = wanted ? wanted : 1;
         if (flags & RF_TASK_STRICT) {
-            result.last = iterations % wanted;
-            result.tasks = iterations / wanted + (result.last != 0);
-            result.least = wanted;
+            result.last = iterations % grain;
+            result.tasks = iterations / grain + (result.last != 0);
+            result.least = grain;
             return result;
         }
-        tasks = iterations / wanted; /* so each has at least `wanted`, and less than twice that */
+        tasks = iterations / grain; /* so each has at least `grain`, and less than twice that */
     }
     result.tasks = tasks == 0 ? 1 : tasks > iterations ? iterations : tasks;
     result.least = iterations / result.tasks;
@@ -73,7 +74,7 @@ void GOMP_taskloop(void (*function)(void *), void *data, void (*copy)(void *, vo
                                  end, step);
         return;
     }
-    if (step > 0 ? start >= end : start <= end)
+    if (step == 0 || (step > 0 ? start >= end : start <= end))
         return;
     uint64_t distance =
         step > 0 ? (uint64_t)end - (uint64_t)start : (uint64_t)start - (uint64_t)end;
@@ -92,7 +93,7 @@ void GOMP_taskloop_ull(void (*function)(void *), void *data, void (*copy)(void *
         return;
     }
     bool up = flags & RF_TASK_UP;
-    if (up ? start >= end : start <= end)
+    if (step == 0 || (up ? start >= end : start <= end))
         return;
     uint64_t distance = up ? end - start : start - end;
     uint64_t pace = up ? step : -step;

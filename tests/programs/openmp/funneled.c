@@ -1,5 +1,5 @@
-/* OpenMP in the ranks of an MPI program: teams divide the work, and between them the first thread of
-   each rank exchanges what they made of it, with receives from anybody. */
+/* OpenMP in the ranks of an MPI program: teams divide the work, and between them the first thread
+   of each rank exchanges what they made of it, with receives from anybody. */
 #include <mpi.h>
 
 #include "team.h"

@@ -1,5 +1,5 @@
-/* A mixture of everything: mix SEED. What is done, in which order and how deep, follows from the seed;
-   who does it does not. */
+/* A mixture of everything: mix SEED. What is done, in which order and how deep, follows from the
+   seed; who does it does not. */
 #include "team.h"
 
 static struct trail trail;
@@ -48,12 +48,12 @@ static void task_body(unsigned state, int depth) {
             break;
         case 6:
 #pragma omp taskgroup
-            {
+        {
 #pragma omp task firstprivate(inner, depth) final(inner % 2)
-                task_body(inner, depth - 1);
+            task_body(inner, depth - 1);
 #pragma omp task firstprivate(inner)
-                kept((long)inner);
-            }
+            kept((long)inner);
+        }
             observe("group", 1);
             break;
         case 7:
@@ -121,15 +121,14 @@ static void team_body(unsigned state, int depth) {
             break;
         case 8:
 #pragma omp sections
-            {
+        {
 #pragma omp section
-                kept(1);
+            kept(1);
 #pragma omp section
-                task_body(inner, 1);
+            task_body(inner, 1);
 #pragma omp section
-                observe("section", 3);
-            }
-            break;
+            observe("section", 3);
+        } break;
         case 9:
             kept((long)i);
             break;

@@ -1,5 +1,5 @@
-/* Reductions and atomic updates of numbers with a fraction, whose rounding depends on the order; and
-   counters. All of this is inline code, unless it was compiled by `refrain cc`. */
+/* Reductions and atomic updates of numbers with a fraction, whose rounding depends on the order;
+   and counters. All of this is inline code, unless it was compiled by `refrain cc`. */
 #include "team.h"
 
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
-/* Groups of tasks, in each other and across tasks; tasks that run at once, final and untied ones, more
-   of them than are kept; a parallel region in a task. */
+/* Groups of tasks, in each other and across tasks; tasks that run at once, final and untied ones,
+   more of them than are kept; a parallel region in a task. */
 #include "team.h"
 
 static struct trail trail;

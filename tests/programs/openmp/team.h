@@ -1,6 +1,6 @@
-/* What the test programs for OpenMP share: every thread of the first team has a number, keeps what it
-   saw, and does uneven work. What is random here changes when a thread comes somewhere, never what it
-   does there. */
+/* What the test programs for OpenMP share: every thread of the first team has a number, keeps what
+   it saw, and does uneven work. What is random here changes when a thread comes somewhere, never
+   what it does there. */
 #ifndef TEAM_H
 #define TEAM_H
 
