@@ -258,6 +258,7 @@ static void zsh(void) {
                   stdout);
             break;
         case RF_TAKES_FILES:
+        case RF_TAKES_WORDS:
             fputs("        '*:file:_files' ;;\n", stdout);
             break;
         case RF_TAKES_OPTIONAL_COMMAND: /* only after -- */

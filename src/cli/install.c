@@ -57,6 +57,10 @@ char *rf_find_names_header(void) {
     return find("share", RF_RELATIVE_DATA, "refrain-mcapi.h");
 }
 
+char *rf_find_atomics_header(void) {
+    return find("share", RF_RELATIVE_DATA, "refrain-atomics.h");
+}
+
 char *rf_find_manual(const char *page) {
     char *name = rf_text("%s.1", page);
     char *path = find("man", RF_RELATIVE_MANUALS, name);

@@ -7,6 +7,8 @@ char *rf_find_adapter(const char *mpi);
 /* What `instrument` links into a program, and the header that renames its calls. */
 char *rf_find_linked_adapter(void);
 char *rf_find_names_header(void);
+/* What `cc` makes the compiler read first. */
+char *rf_find_atomics_header(void);
 char *rf_find_manual(const char *page);
 /* What valgrind and ThreadSanitizer are not to report of us. */
 char *rf_find_suppressions(void);

@@ -163,10 +163,33 @@ static bool operands(const struct rf_verb *verb, char **words, bool dashes,
         rf_fail(error, RF_EXIT_USAGE, "%s: the %s missing", verb->name,
                 dashes ? "command after -- is" : "files are");
         return rf_hint(error, "refrain %s -h", verb->name);
+    case RF_TAKES_WORDS:
+        options->command = words;
+        return true;
     case RF_TAKES_NOTHING:
         break;
     }
     return !*words || surplus(verb, *words, error);
+}
+
+/* What is ours among the words of another program: the first ones, spelt in full. */
+static char **own_words(const struct rf_verb *verb, char **words, struct rf_options *options) {
+    for (; *words; words++) {
+        const struct rf_option *found = NULL;
+        for (size_t i = 0; i < rf_option_count; i++) {
+            const struct rf_option *option = &rf_option_table[i];
+            const char *word = *words;
+            bool same = word[0] == '-' &&
+                        (word[1] == '-' ? option->name && strcmp(word + 2, option->name) == 0
+                                        : word[1] && word[1] == option->letter && !word[2]);
+            if (same && rf_verb_takes(verb, option))
+                found = option;
+        }
+        if (!found)
+            break;
+        *(bool *)((char *)options + found->field) = true;
+    }
+    return *words && strcmp(*words, "--") == 0 ? words + 1 : words;
 }
 
 bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv, struct rf_options *options,
@@ -194,6 +217,8 @@ bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv, struct 
                                    .stall_timeout = 30,
                                    .limit = UINT64_MAX,
                                    .event = UINT64_MAX};
+    if (verb->operands == RF_TAKES_WORDS)
+        return operands(verb, own_words(verb, argv + 1, options), true, options, error);
     opterr = 0;
     optind = 1;
     for (;;) {

@@ -12,7 +12,7 @@ struct rf_options {
     const char *output, *scheme, *check, *mpi, *thread_order, *values, *ranks, *at, *batch;
     double stall_timeout;
     uint64_t limit, event; /* UINT64_MAX: none */
-    bool json, quiet, verbose, all, fill, libs, threads, race_detect, short_help, manual;
+    bool json, quiet, verbose, all, fill, libs, cxx, threads, race_detect, short_help, manual;
     const char *trace; /* NULL: the latest one */
     const char *name;
     char **files;   /* ends with NULL */
@@ -28,6 +28,7 @@ enum rf_operands {
     RF_TAKES_TRACE_BETWEEN, /* the same, and options may also follow the trace */
     RF_TAKES_NAME,
     RF_TAKES_FILES, /* or, after "--", a command */
+    RF_TAKES_WORDS, /* of another program: only whole words that are ours end before them */
 };
 
 enum rf_verb_number {

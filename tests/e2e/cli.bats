@@ -123,7 +123,7 @@ hint: refrain record mpirun -n 4 ./program" ]
 }
 
 @test "-h after every verb: usage on standard output" {
-    for verb in record replay info dump check ls doctor instrument bench; do
+    for verb in record replay info dump check ls doctor instrument cc fc bench; do
         run_apart "$REFRAIN" $verb -h
         expect_status 0
         expect_in "$output" "usage: refrain $verb"
@@ -133,7 +133,7 @@ hint: refrain record mpirun -n 4 ./program" ]
 }
 
 @test "--help shows the manual page, or the short help where there is none" {
-    for verb in record replay info dump check ls doctor instrument bench; do
+    for verb in record replay info dump check ls doctor instrument cc fc bench; do
         run_apart "$REFRAIN" $verb --help
         expect_status 0
         expect_in "$output" "refrain $verb"
@@ -156,7 +156,7 @@ hint: refrain record mpirun -n 4 ./program" ]
 @test "the manual pages have the options of the table" {
     folder=$(dirname "$REFRAIN")/man
     [ -d "$folder" ] || missing "no manual pages in the build tree"
-    for verb in record replay info dump check ls doctor instrument bench; do
+    for verb in record replay info dump check ls doctor instrument cc fc bench; do
         for option in $("$REFRAIN" $verb -h | grep -o -e '--[a-z-]*'); do
             grep -q -e "${option//-/\\\\-}" "$folder/refrain-$verb.1"
         done
