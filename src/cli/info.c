@@ -87,27 +87,8 @@ static json_t *extracted_list(const char *path, const struct rf_summary *summary
     return list;
 }
 
-/* What the threads of all ranks did. */
-static struct rf_thread_counts count_threads(const struct rf_summary *summary) {
-    struct rf_thread_counts all = {0};
-    for (size_t i = 0; i < summary->count; i++) {
-        const struct rf_thread_counts *rank = &summary->ranks[i].threads;
-        if (!rank->exists)
-            continue;
-        all.exists = true;
-        all.order = rank->order;
-        all.threads += rank->threads;
-        all.operations += rank->operations;
-        all.turns += rank->turns;
-        all.failures += rank->failures;
-        all.values += rank->values;
-        all.bytes += rank->bytes;
-    }
-    return all;
-}
-
 static void print_threads(const struct rf_summary *summary) {
-    struct rf_thread_counts all = count_threads(summary);
+    struct rf_thread_counts all = rf_summary_threads(summary);
     char size[RF_SIZE_TEXT];
     if (!all.exists)
         return;
@@ -118,7 +99,7 @@ static void print_threads(const struct rf_summary *summary) {
 }
 
 static json_t *threads_object(const struct rf_summary *summary) {
-    struct rf_thread_counts all = count_threads(summary);
+    struct rf_thread_counts all = rf_summary_threads(summary);
     if (!all.exists)
         return json_null();
     return json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "order", rf_thread_order_name(all.order),

@@ -52,6 +52,13 @@ bool rf_places_still(const struct rf_places *places) {
     return any;
 }
 
+bool rf_places_wait(const struct rf_places *places) {
+    for (uint32_t i = 0; i < places->count; i++)
+        if (places->place[i].state == RF_PLACE_WAITS)
+            return true;
+    return false;
+}
+
 void rf_places_print(const struct rf_places *places, struct rf_symbols *symbols, FILE *out) {
     for (uint32_t i = 0; i < places->count; i++) {
         const struct rf_place *place = &places->place[i];

@@ -18,6 +18,9 @@ uint64_t rf_places_movement(const struct rf_places *places);
 /* Is there no thread that could get on by itself? */
 bool rf_places_still(const struct rf_places *places);
 
+/* Does a thread wait for its turn? */
+bool rf_places_wait(const struct rf_places *places);
+
 /* One line for each thread that has not ended. */
 void rf_places_print(const struct rf_places *places, struct rf_symbols *symbols, FILE *out);
 

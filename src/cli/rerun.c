@@ -152,8 +152,8 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
     }
     int code;
     if (child > 0) {
-        rerun->supervision =
-            (struct rf_supervision){.run = directory, .stall_timeout = options->stall_timeout};
+        rerun->supervision = (struct rf_supervision){
+            .run = directory, .stall_timeout = options->stall_timeout, .quiet = options->quiet};
         rf_signals_guard(child);
         rf_supervise(&rerun->supervision, child);
         code = rf_judge(&rerun->replayed, launch->launcher, options, verdict);

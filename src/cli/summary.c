@@ -260,6 +260,32 @@ void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *sym
     free(texts);
 }
 
+struct rf_thread_counts rf_summary_threads(const struct rf_summary *summary) {
+    struct rf_thread_counts all = {0};
+    for (size_t i = 0; i < summary->count; i++) {
+        const struct rf_thread_counts *rank = &summary->ranks[i].threads;
+        if (!rank->exists)
+            continue;
+        all.exists = true;
+        all.order = rank->order;
+        all.threads += rank->threads;
+        all.operations += rank->operations;
+        all.turns += rank->turns;
+        all.failures += rank->failures;
+        all.values += rank->values;
+        all.bytes += rank->bytes;
+    }
+    return all;
+}
+
+char *rf_summary_threads_text(const struct rf_summary *summary) {
+    struct rf_thread_counts all = rf_summary_threads(summary);
+    if (!all.exists)
+        return rf_copy("");
+    return rf_text(", %u thread%s, %llu operation%s", (unsigned)all.threads, rf_plural(all.threads),
+                   (unsigned long long)all.operations, rf_plural(all.operations));
+}
+
 uint64_t rf_directory_bytes(const char *directory) {
     uint64_t bytes = 0;
     DIR *entries = opendir(directory);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "messages.h"
 #include "places.h"
 #include "processes.h"
 #include "text.h"
@@ -141,6 +143,24 @@ static uint64_t movement(const struct watch *watch) {
     return sum;
 }
 
+/* Threads wait, and who could get on does not: in a call that nobody sees, perhaps, or in a long
+   computation. That is no reason to end the replay, but to say so. */
+static void tell(const struct watch *watch, double seconds) {
+    struct rf_symbols *symbols = NULL;
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct rf_places *threads = watch->list[i].threads;
+        if (!threads || !rf_places_wait(threads))
+            continue;
+        if (!symbols)
+            rf_say("no thread has got on for %g seconds; the replay goes on", seconds);
+        symbols = symbols ? symbols : rf_symbols_new();
+        fprintf(stderr, "  rank %d\n", watch->list[i].rank);
+        rf_places_print(threads, symbols, stderr);
+    }
+    if (symbols)
+        rf_symbols_free(symbols);
+}
+
 static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
@@ -190,7 +210,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     int child_handle = (int)syscall(SYS_pidfd_open, child, 0); /* kernels before 5.3 have none */
     struct watch watch = {.first_diverged = -1};
     gethostname(watch.host, sizeof watch.host - 1);
-    double moved_at = now();
+    double moved_at = now(), told_at = moved_at;
     uint64_t moved = 0;
     supervision->outcome = RF_OUTCOME_ENDED;
     for (;;) {
@@ -221,6 +241,13 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             break;
         }
         if (moving != moved || !(all_wait(&watch) || all_left(&watch))) {
+            if (moving != moved)
+                told_at = now();
+            else if (!supervision->quiet && supervision->stall_timeout > 0 &&
+                     now() - told_at >= supervision->stall_timeout) {
+                tell(&watch, supervision->stall_timeout);
+                told_at = INFINITY; /* once for each time */
+            }
             moved = moving;
             moved_at = now();
         } else if (supervision->stall_timeout > 0 &&

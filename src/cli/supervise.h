@@ -3,6 +3,7 @@
 #ifndef RF_CLI_SUPERVISE_H
 #define RF_CLI_SUPERVISE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -17,6 +18,7 @@ enum rf_outcome {
 struct rf_supervision {
     const char *run;      /* the directory of progress files */
     double stall_timeout; /* seconds; 0: wait for ever */
+    bool quiet;           /* a replay that goes on is not talked about */
     enum rf_outcome outcome;
     int status;                /* as wait() has it */
     struct rf_progress *ranks; /* last known state of every rank that attached, by rank */

@@ -97,11 +97,12 @@ static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict
     size_t ranks = replayed->supervision->count;
     unsigned long long events = events_played(replayed);
     unsigned long long recorded = events_recorded(replayed);
+    char *threads = rf_summary_threads_text(replayed->summary);
     if (verdict == RF_VERDICT_SAME && is_alone(replayed))
         announce_alone(replayed);
     else if (verdict == RF_VERDICT_SAME)
-        rf_say("replayed: %s: %llu event%s, %zu rank%s, no difference", replayed->trace, events,
-               rf_plural(events), ranks, rf_plural(ranks));
+        rf_say("replayed: %s: %llu event%s, %zu rank%s%s, no difference", replayed->trace, events,
+               rf_plural(events), ranks, rf_plural(ranks), threads);
     else if (verdict == RF_VERDICT_CUT_SHORT && is_alone(replayed))
         rf_say("replayed: %s: rank %d alone: %llu of %llu events, no difference: when it was "
                "extracted "
@@ -115,6 +116,7 @@ static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict
         rf_say("replay stopped by signal %d: %s: %llu of %llu events, %zu rank%s",
                rf_signal_seen() ? rf_signal_seen() : WTERMSIG(replayed->supervision->status),
                replayed->trace, events, recorded, ranks, rf_plural(ranks));
+    free(threads);
 }
 
 /* The recorded run outlived its recording: from there on the replay is a run like any other. */

@@ -127,3 +127,24 @@ RF_HOOK int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t cloc
     RF_PASS(pthread_clockjoin_np(thread, result, clock, until));
     TRY(TIMEDJOIN, pthread_clockjoin_np(thread, result, clock, until));
 }
+
+static struct rf_place *find_thread(pthread_t thread) {
+    for (uint32_t i = 0; i < rf_threads.places->count; i++) {
+        struct rf_place *place = &rf_threads.places->place[i];
+        if (place->handle == (uint64_t)thread && place->state != RF_PLACE_ENDED)
+            return place;
+    }
+    return NULL;
+}
+
+/* A thread notices that it is cancelled some time after. In a replay it is told when it has done
+   all that it did in the recording. */
+RF_HOOK int pthread_cancel(pthread_t thread) {
+    RF_PASS(pthread_cancel(thread));
+    struct rf_place *place = rf_threads.replays ? find_thread(thread) : NULL;
+    if (place)
+        __atomic_store_n(&place->cancelled, 1, __ATOMIC_SEQ_CST);
+    if (place && __atomic_load_n(&place->done, __ATOMIC_SEQ_CST) < place->recorded)
+        return 0;
+    return rf_real_functions.pthread_cancel(thread);
+}

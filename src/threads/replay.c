@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "threads/adapter.h"
+#include "threads/real.h"
 #include "threads/rolt.h"
 #include "threads/state.h"
 
@@ -221,6 +222,8 @@ static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t add
     __atomic_store_n(&self->place->done, self->done, __ATOMIC_SEQ_CST);
     if (rf_ticks())
         rf_rolt_show(self);
+    if (__builtin_expect(self->place->cancelled && self->done >= self->recorded, 0))
+        rf_real()->pthread_cancel(pthread_self());
 }
 
 /* An unfinished run of failures has an entry that began before this operation. */
@@ -288,6 +291,11 @@ void rf_turn_await_any(struct rf_thread *self, enum rf_operation what, uintptr_t
 uint32_t rf_replay_site_operation(const struct rf_thread *self) {
     const struct rf_thread_log_site *site = rf_thread_log_site(rf_threads.turns, self->next.site);
     return site ? site->operation : RF_OP_NONE;
+}
+
+bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what) {
+    return at_entry(self) && self->next.type == RF_THREAD_LOG_VALUE &&
+           rf_replay_site_operation(self) == (uint32_t)what;
 }
 
 void rf_turn_played(struct rf_thread *self) {

@@ -41,6 +41,7 @@ _Noreturn void rf_threads_differ(const char *function, uintptr_t address, const 
     static int said;
     if (!__atomic_exchange_n(&said, 1, __ATOMIC_ACQ_REL)) {
         rf_adapter_differs *adapter = rf_find_adapter();
+        rf_threads.on = false; /* the end is ours */
         struct rf_here here = {function, 0, address};
         if (adapter)
             adapter(function, address, text);
@@ -157,6 +158,8 @@ static void end_thread(void *argument) {
 
 void rf_thread_enter(struct rf_thread *self) {
     rf_self = self;
+    if (self->place)
+        self->place->handle = (uint64_t)pthread_self();
     self->inside++;
     pthread_setspecific(ending, self);
     self->inside--;
@@ -246,7 +249,8 @@ static void end_replay(int status) {
 
 static void end_at_exit(int status, void *unused) {
     (void)unused;
-    if (!rf_threads.on || getpid() != owner)
+    static int ended;
+    if (!rf_threads.on || getpid() != owner || __atomic_exchange_n(&ended, 1, __ATOMIC_RELAXED))
         return;
     if (rf_self)
         rf_self->inside++;
@@ -256,6 +260,19 @@ static void end_at_exit(int status, void *unused) {
         end_record(status);
     if (rf_self)
         rf_self->inside--;
+}
+
+/* An end without the handlers of exit() is an end all the same. */
+RF_HOOK void _exit(int status) {
+    end_at_exit(status, NULL);
+    rf_real()->_exit(status);
+    __builtin_unreachable();
+}
+
+RF_HOOK void _Exit(int status) {
+    end_at_exit(status, NULL);
+    rf_real()->_Exit(status);
+    __builtin_unreachable();
 }
 
 /* A child made by fork is not the recorded process. */

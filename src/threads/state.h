@@ -98,6 +98,8 @@ void rf_thread_enter(struct rf_thread *self);
 void rf_replay_next(struct rf_thread *self);
 void rf_replay_end(struct rf_thread *self);
 uint32_t rf_replay_site_operation(const struct rf_thread *self);
+/* Is the next operation this one, with a value? */
+bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what);
 
 /* ---- log.c ---- */
 
