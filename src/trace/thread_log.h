@@ -89,14 +89,14 @@ uint32_t rf_thread_log_site_check(const struct rf_thread_log_site *site, uint32_
 
 /* The signature of a thread's operations, in which each one is mixed. */
 static inline uint64_t rf_thread_log_sign(uint64_t signature, uint32_t operation) {
-    return (signature ^ operation) * 0x9e3779b97f4a7c15u + 1;
+    return signature * 0x2545f491u + operation;
 }
 static inline uint16_t rf_thread_log_signed(uint64_t signature) {
     return (uint16_t)(signature >> 48);
 }
-/* Is the signature stored after this operation? Early ones, then every 64th. */
-static inline int rf_thread_log_checked(uint64_t done) {
-    return (done & 63) == 0 || (done & (done - 1)) == 0;
+/* Is the signature to be stored before the next entry? Soon at first, then after 64 operations. */
+static inline int rf_thread_log_checks(uint64_t done, uint64_t checked) {
+    return done - checked > (checked < 64 ? checked : 63);
 }
 
 #endif
