@@ -23,7 +23,14 @@ struct dump {
     int rank;
     char **places; /* text of each site, filled in when it is first met */
     size_t place_count;
+    bool threaded; /* the stream has said whose its events are */
+    int32_t thread;
 };
+
+/* Neither belongs to a single call. */
+static bool has_site(enum rf_kind kind) {
+    return kind != RF_CHECK && kind != RF_THREAD;
+}
 
 static const char *place_of(struct dump *dump, uint32_t number, const struct rf_site *site) {
     if (!site || number >= dump->place_count)
@@ -52,13 +59,14 @@ static void print_text(struct dump *dump, const struct rf_event *event) {
         printf("%5d %9" PRIu64 "  %-6s", dump->rank, event->number, rf_kind_names[event->kind]);
     else
         printf("%5d %9s  %-6s", dump->rank, "", rf_kind_names[event->kind]);
-    /* Signatures belong to no single call. */
-    if (event->kind == RF_CHECK)
+    if (!has_site(event->kind))
         printf(" %-16s %-20s", "", "");
     else
         printf(" %-16s %-20s", site ? site->function : "?", place_of(dump, event->site, site));
     putchar(' ');
     rf_describe(event, stdout);
+    if (dump->threaded && event->kind != RF_THREAD)
+        printf("  (thread %" PRId32 ")", dump->thread);
     putchar('\n');
 }
 
@@ -70,7 +78,7 @@ static void print_json(struct dump *dump, const struct rf_event *event) {
         rf_is_decision(event->kind) ? json_integer((json_int_t)event->number) : json_null();
     json_t *object = json_pack("{s:i,s:o,s:s}", "rank", dump->rank, "event", number, "kind",
                                rf_kind_names[event->kind]);
-    if (site && event->kind != RF_CHECK) {
+    if (site && has_site(event->kind)) {
         json_object_set_new(object, "function", json_string(site->function));
         json_object_set_new(object, "at", json_string(place_of(dump, event->site, site)));
         json_object_set_new(object, "module", json_string(module ? module->path : ""));
@@ -83,6 +91,8 @@ static void print_json(struct dump *dump, const struct rf_event *event) {
         if (column != RF_COL_NONE)
             json_object_set_new(object, rf_column_names[column], value_json(column, values[i]));
     }
+    if (dump->threaded)
+        json_object_set_new(object, "thread", json_integer(dump->thread));
     if (flags & RF_BACK)
         json_object_set_new(object, "back", json_integer(event->back));
     if (flags & RF_LIST) {
@@ -133,6 +143,10 @@ static bool dump_rank(const char *path, int rank, const struct rf_options *optio
            (result = rf_reader_next(dump.reader, &event, error)) == RF_READ_EVENT) {
         if (event.kind == RF_END)
             continue;
+        if (event.kind == RF_THREAD) {
+            dump.threaded = true;
+            dump.thread = event.first;
+        }
         if (rf_is_decision(event.kind)) {
             events += event.run;
             last = event.site;

@@ -95,7 +95,7 @@ static void warn(const struct rf_summary *summary, const char *shown) {
     bool threads = false;
     for (size_t i = 0; i < summary->count; i++) {
         const struct rf_rank_summary *rank = &summary->ranks[i];
-        threads = threads || rank->node.thread_level == 3;
+        threads = threads || (rank->node.thread_level == 3 && !rank->threads.exists);
         if (rank->damaged)
             rf_say("rank %d: %s", rank->rank, rank->error.text);
         else if (rank->ending.incomplete)
@@ -229,7 +229,8 @@ static json_t *describe(const struct rf_options *options, const struct rf_detect
 static bool find_adapter(const char *mpi, const char *order, char **adapter, char **threads,
                          struct rf_error *error) {
     *adapter = rf_find_adapter(mpi);
-    if (*adapter && order && strcmp(mpi, RF_NO_MESSAGES) != 0)
+    /* Whether threads call MPI at the same time shows only when the program runs. */
+    if (*adapter && (order || rf_is_mpi(mpi)) && strcmp(mpi, RF_NO_MESSAGES) != 0)
         *threads = rf_find_adapter(RF_NO_MESSAGES);
     if (*adapter)
         return true;

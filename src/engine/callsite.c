@@ -77,9 +77,13 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data) {
 /* A call that comes from the library's own code is the library talking to itself. The language
    bindings (libmpi_mpifh, libmpichfort …) speak for the program and do not count. */
 static bool is_internal(const char *path) {
-    static const char *const prefixes[] = {"libmpi.so",    "libmpich.so", "libopen-pal.so",
-                                           "libopen-rte.", "mca_",        "librefrain-",
-                                           "libmcapi.so"};
+    static const char *const prefixes[] = {
+        "libmpi.so", "libmpich.so", "libopen-pal.so", "libopen-rte.", "mca_", "librefrain-",
+        "libmcapi.so",
+        /* what MPI libraries are made of */
+        "libpmix.so", "libucm.so", "libucp.so", "libucs.so", "libuct.so", "libuct_", "libucm_",
+        "libucx_", "libucs_", "libfabric.so", "libhwloc.so", "libevent", "libpsm", "libibverbs.so",
+        "librdmacm.so", "libnl-", "libmunge.so"};
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
@@ -140,8 +144,8 @@ static uint32_t find_recorded(const struct rf_reader *reader, const char *name,
     return known ? RF_SITE_FRESH : RF_SITE_ANY;
 }
 
-uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32_t function,
-                           const char *name) {
+static uint32_t learn(struct rf_session *session, uintptr_t address, uint32_t function,
+                      const char *name) {
     /* Two addresses that fall into one slot of the table would take turns in it; a second look at
        the neighbours keeps their numbers, and only a new site goes through the linker's tables. */
     struct rf_callsites *sites = &session->sites;
@@ -167,7 +171,20 @@ uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32
         number = rf_recorder_site(&session->recorder, &site, &where->module);
     else if (where->found)
         number = find_recorded(session->replayer.reader, name, &where->module, site.offset);
-    if (slot)
-        *slot = (struct rf_callsite){key, number};
+    if (slot) {
+        slot->site = number;
+        __atomic_store_n(&slot->key, key, __ATOMIC_RELEASE);
+    }
+    return number;
+}
+
+/* Two threads that come to one place at the same time must not give it two numbers. */
+uint32_t rf_callsite_learn(struct rf_session *session, uintptr_t address, uint32_t function,
+                           const char *name) {
+    if (!session->concurrent)
+        return learn(session, address, function, name);
+    rf_lock(&session->sites.lock);
+    uint32_t number = learn(session, address, function, name);
+    rf_unlock(&session->sites.lock);
     return number;
 }

@@ -22,6 +22,7 @@ struct rf_callsite {
 struct rf_callsites {
     struct rf_callsite slots[RF_CALLSITE_SLOTS];
     uint32_t used;
+    int lock; /* of learning, where threads may call at the same time */
 };
 
 /* The site's number; learns it on first sight. Kept out of line: called for new addresses only. */
@@ -41,7 +42,8 @@ RF_STEP uint32_t rf_callsite_number(struct rf_session *session, const struct rf_
                                     uintptr_t address, uint32_t function, const char *name) {
     uint64_t key = rf_callsite_key(address, function);
     const struct rf_callsite *slot = &sites->slots[rf_callsite_slot(key)];
-    if (__builtin_expect(slot->key == key, 1))
+    /* The key is stored last. */
+    if (__builtin_expect(__atomic_load_n(&slot->key, __ATOMIC_ACQUIRE) == key, 1))
         return slot->site;
     return rf_callsite_learn(session, address, function, name);
 }

@@ -49,13 +49,20 @@ bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char 
     return replayer->reader != NULL;
 }
 
+static struct rf_cursor *cursor_of(struct rf_replayer *replayer) {
+    return replayer->shared && rf_strand_here ? &rf_strand_here->cursor : &replayer->cursor;
+}
+
 const struct rf_event *rf_replay_peek(struct rf_session *session) {
     struct rf_replayer *replayer = &session->replayer;
-    if (replayer->ready || replayer->free)
-        return replayer->ready ? &replayer->event : NULL;
+    if (replayer->shared)
+        return rf_strand_here ? rf_strand_peek(session) : NULL;
+    struct rf_cursor *cursor = &replayer->cursor;
+    if (cursor->ready || replayer->free)
+        return cursor->ready ? &cursor->event : NULL;
     struct rf_error error;
     for (;;) {
-        enum rf_read result = rf_reader_next(replayer->reader, &replayer->event, &error);
+        enum rf_read result = rf_reader_next(replayer->reader, &cursor->event, &error);
         if (result == RF_READ_DAMAGED)
             rf_diverge(session, NULL, NULL, NULL, "%s", error.text);
         if (result == RF_READ_END) {
@@ -66,12 +73,33 @@ const struct rf_event *rf_replay_peek(struct rf_session *session) {
             }
             return NULL;
         }
-        if (replayer->event.kind == RF_LATE || replayer->event.kind == RF_END)
+        if (cursor->event.kind == RF_THREAD)
+            rf_diverge(session, NULL, NULL, NULL,
+                       "the recording tells threads apart, and this replay cannot: the library "
+                       "for threads is not loaded");
+        if (cursor->event.kind == RF_LATE || cursor->event.kind == RF_END)
             continue; /* what came late is already in its place */
-        replayer->ready = true;
-        replayer->used = 0;
-        return &replayer->event;
+        cursor->ready = true;
+        cursor->used = 0;
+        return &cursor->event;
     }
+}
+
+const struct rf_event *rf_replay_need(struct rf_session *session) {
+    for (;;) {
+        const struct rf_event *event = rf_replay_peek(session);
+        if (event || !rf_replay_at_cut(session))
+            return event;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
+bool rf_replay_at_cut(struct rf_session *session) {
+    struct rf_replayer *replayer = &session->replayer;
+    if (!replayer->shared || rf_replay_peek(session) || replayer->free)
+        return false;
+    const struct rf_ending *ending = rf_reader_ending(replayer->reader);
+    return ending->how == RF_END_NONE || ending->incomplete;
 }
 
 /* A debugger has its breakpoint here: one stop, however many events are played before. */
@@ -79,23 +107,39 @@ __attribute__((noinline)) void rf_replay_stop(void) {
     __asm__ volatile("");
 }
 
+static void lock_shown(struct rf_replayer *replayer) {
+    if (replayer->shared)
+        rf_lock(&replayer->lock);
+}
+
+static void unlock_shown(struct rf_replayer *replayer) {
+    if (replayer->shared)
+        rf_unlock(&replayer->lock);
+}
+
 void rf_replay_take(struct rf_replayer *replayer) {
-    const struct rf_event *event = &replayer->event;
+    struct rf_cursor *cursor = cursor_of(replayer);
+    const struct rf_event *event = &cursor->event;
     bool decision = rf_is_decision(event->kind);
-    if (replayer->used == 0 && event->kind != RF_NONE && event->kind != RF_CHECK)
+    lock_shown(replayer);
+    if (cursor->used == 0 && event->kind != RF_NONE && event->kind != RF_CHECK)
         replayer->history[replayer->remembered++ % RF_PROGRESS_HISTORY] = *event;
-    replayer->progress->events += decision;
+    uint64_t events = replayer->progress->events += decision;
     replayer->progress->played++;
-    if (++replayer->used >= event->run)
-        replayer->ready = false;
-    if (decision && __builtin_expect(replayer->progress->events == replayer->stop_at, 0))
+    unlock_shown(replayer);
+    if (++cursor->used >= event->run) {
+        cursor->ready = false;
+        if (replayer->shared)
+            rf_strand_played(replayer->shared);
+    }
+    if (decision && __builtin_expect(events == replayer->stop_at, 0))
         rf_replay_stop();
 }
 
 const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
                                         uint32_t kinds, uint32_t channel,
                                         const struct rf_asked *asked) {
-    const struct rf_event *event = rf_replay_peek(session);
+    const struct rf_event *event = rf_replay_need(session);
     if (!event) {
         if (!session->replayer.free)
             rf_diverge(session, here, NULL, asked, "the recorded run made no such call any more");
@@ -109,7 +153,7 @@ const struct rf_event *rf_replay_expect(struct rf_session *session, const struct
     uint32_t number = rf_here_site(session, here);
     if (event->site && number != RF_SITE_ANY && number != event->site)
         rf_diverge(session, here, event, asked, "the call comes from another place");
-    if (event->channel != channel)
+    if (event->channel != channel && channel != RF_CHANNEL_ANY)
         rf_diverge(session, here, event, asked,
                    "the call uses another communicator (number %u, recorded %u)", channel,
                    event->channel);
@@ -204,8 +248,15 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
                           const char *format, ...) {
     struct rf_replayer *replayer = &session->replayer;
     struct rf_progress *progress = replayer->progress;
-    session->mode = RF_OFF;
-    progress->event = expected ? expected->number + replayer->used : progress->events;
+    if (replayer->shared) {
+        /* Others go on for a moment, as recorded; one of them may find a difference, too. */
+        if (__atomic_exchange_n(&replayer->diverged, true, __ATOMIC_ACQ_REL))
+            for (;;)
+                pause();
+    } else {
+        session->mode = RF_OFF;
+    }
+    progress->event = expected ? expected->number + cursor_of(replayer)->used : progress->events;
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(progress->difference, sizeof progress->difference, format, arguments);
@@ -230,6 +281,13 @@ void rf_replay_finish(struct rf_session *session, const struct rf_here *here, en
                       int32_t code) {
     static const char *const ways[] = {"was cut off", "finished", "aborted", "exited"};
     const struct rf_event *event = rf_replay_peek(session);
+    /* Who ends the process does not wait for its other threads, but what they were told before is
+       theirs. */
+    while (!event && session->replayer.shared && !session->replayer.free &&
+           (event = rf_strands_rest(session)) && how != RF_END_FINALIZE) {
+        event = NULL;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
     if (event)
         rf_diverge(session, here, event, NULL, "the program ends before the recording does");
     if (session->replayer.free)
@@ -247,10 +305,21 @@ static void change_current(struct rf_progress *progress) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+void rf_progress_go(struct rf_replayer *replayer) {
+    lock_shown(replayer);
+    replayer->progress->calls++;
+    if (replayer->progress->state != RF_STATE_DIVERGED)
+        replayer->progress->state = RF_STATE_RUNNING;
+    unlock_shown(replayer);
+    if (replayer->show)
+        replayer->show(NULL);
+}
+
 void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, int32_t peer,
                       int32_t tag) {
     struct rf_progress *progress = replayer->progress;
     struct rf_call *current = &progress->current;
+    lock_shown(replayer);
     change_current(progress);
     /* Most waits happen where the last one did. */
     if (replayer->waited.address != here->address || replayer->waited.name != here->name) {
@@ -264,13 +333,19 @@ void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, 
     current->tag = tag;
     current->chosen = current->requests = 0;
     change_current(progress);
-    progress->state = RF_STATE_WAITING;
+    if (progress->state != RF_STATE_DIVERGED)
+        progress->state = RF_STATE_WAITING;
+    unlock_shown(replayer);
+    if (replayer->show)
+        replayer->show(here);
 }
 
 void rf_progress_requests(struct rf_replayer *replayer, int32_t chosen, int32_t requests) {
     struct rf_progress *progress = replayer->progress;
+    lock_shown(replayer);
     change_current(progress);
     progress->current.chosen = chosen;
     progress->current.requests = requests;
     change_current(progress);
+    unlock_shown(replayer);
 }

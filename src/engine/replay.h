@@ -4,6 +4,7 @@
 #define RF_ENGINE_REPLAY_H
 
 #include "engine/progress.h"
+#include "engine/strands.h"
 #include "trace/reader.h"
 
 struct rf_session;
@@ -23,9 +24,7 @@ struct rf_asked {
 
 struct rf_replayer {
     struct rf_reader *reader;
-    struct rf_event event; /* the next event, valid if `ready` */
-    uint64_t used;         /* repetitions of it that were played */
-    bool ready;
+    struct rf_cursor cursor; /* unless threads have their own */
     bool free;    /* past the end of a recording that was cut off: the program decides again */
     bool watched; /* by the command line */
     struct rf_progress *progress; /* mapped, or `own` when nobody watches */
@@ -33,6 +32,12 @@ struct rf_replayer {
     struct rf_event history[RF_PROGRESS_HISTORY]; /* a ring; lists are not kept */
     uint32_t remembered;
     struct rf_here waited;     /* the last wait that is shown */
+    struct rf_session *shared; /* the session, if threads have their own cursors */
+    int lock;                  /* of what is shown, if so */
+    /* Shows that this thread is in a call that may block, or, for NULL, has come out of it; or
+       NULL. */
+    void (*show)(const struct rf_here *here);
+    bool diverged;
     volatile uint64_t stop_at; /* a debugger writes it: stop when so many events were played */
 };
 
@@ -47,14 +52,21 @@ bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char 
    needs one. */
 const struct rf_event *rf_replay_peek(struct rf_session *session);
 void rf_replay_take(struct rf_replayer *replayer);
+/* The same for a call that cannot go on without an event. A thread whose recording was cut off
+   waits until all others are where theirs was: what it does then, nobody told. */
+const struct rf_event *rf_replay_need(struct rf_session *session);
+/* Is this thread there, and others are not? */
+bool rf_replay_at_cut(struct rf_session *session);
 /* Does nothing: where a debugger finds the rank when it has played as many events as it asked. */
 void rf_replay_stop(void);
 
 #define RF_IS(kind) (1u << RF_##kind)
 
+#define RF_CHANNEL_ANY UINT32_MAX
+
 /* The event that this call must produce: one of the kinds in the mask, from this function, site and
-   channel. Does not return on a difference; NULL when the rank is free. `asked` tells what the
-   program asks for and may be NULL. */
+   channel, unless that is any. Does not return on a difference; NULL when the rank is free. `asked`
+   tells what the program asks for and may be NULL. */
 const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
                                         uint32_t kinds, uint32_t channel,
                                         const struct rf_asked *asked);
@@ -74,10 +86,7 @@ void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, 
                       int32_t tag);
 /* Adds to what is shown: of how many requests how many are waited for. */
 void rf_progress_requests(struct rf_replayer *replayer, int32_t chosen, int32_t requests);
-static inline void rf_progress_go(struct rf_replayer *replayer) {
-    replayer->progress->calls++;
-    replayer->progress->state = RF_STATE_RUNNING;
-}
+void rf_progress_go(struct rf_replayer *replayer);
 
 /* "source 3, tag 7": what an event says, for people. */
 void rf_describe_event(const struct rf_event *event, char *text, size_t size);

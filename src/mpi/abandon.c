@@ -16,11 +16,25 @@ static struct rf_undecided_cancel *find(MPI_Request request) {
     return NULL;
 }
 
-bool rf_undecided_has(MPI_Request request) {
-    return find(request);
+static void lock(void) {
+    if (rf_the_session.concurrent)
+        rf_lock(&rf_mpi.undecided.lock);
 }
 
-static int add(MPI_Request request) {
+static void unlock(void) {
+    if (rf_the_session.concurrent)
+        rf_unlock(&rf_mpi.undecided.lock);
+}
+
+bool rf_undecided_has(MPI_Request request) {
+    lock();
+    bool found = find(request);
+    unlock();
+    return found;
+}
+
+/* Under the lock. */
+static int enter(MPI_Request request) {
     struct rf_undecided *undecided = &rf_mpi.undecided;
     if (undecided->count == undecided->size) {
         int size = undecided->size ? undecided->size * 2 : 16;
@@ -35,6 +49,13 @@ static int add(MPI_Request request) {
     return MPI_SUCCESS;
 }
 
+static int add(MPI_Request request) {
+    lock();
+    int code = enter(request);
+    unlock();
+    return code;
+}
+
 static int replay_free(MPI_Request *request) {
     struct rf_stand_in *stand_in = rf_stand_in_find(*request);
     return stand_in ? rf_stand_in_free(stand_in, request) : rf_reals.Request_free(request);
@@ -42,6 +63,7 @@ static int replay_free(MPI_Request *request) {
 
 void rf_undecided_release(void) {
     struct rf_undecided *undecided = &rf_mpi.undecided;
+    lock();
     while (undecided->count) {
         struct rf_undecided_cancel *cancel = &undecided->entries[--undecided->count];
         MPI_Request inner = rf_stand_in_inner(cancel->request);
@@ -49,6 +71,7 @@ void rf_undecided_release(void) {
         if (cancel->freed)
             replay_free(&cancel->request);
     }
+    unlock();
 }
 
 /* The cancel won in the recording. A wildcard receive that was cancelled is parked, and this
@@ -70,7 +93,7 @@ static void must_be_cancelled(const struct rf_here *here, MPI_Request request) {
 
 static int replay_cancel(const struct rf_here *here, MPI_Request *request) {
     const struct rf_event *event =
-        rf_recorded_error(here) ? NULL : rf_expect(here, RF_IS(CANCEL), 0, NULL);
+        rf_recorded_error(here) ? NULL : rf_expect(here, RF_IS(CANCEL), RF_NO_COMM, NULL);
     MPI_Request inner = rf_stand_in_inner(*request);
     if (!event)
         return rf_reals.Cancel(&inner);
@@ -97,10 +120,12 @@ RF_WRAPPER(int, Cancel, (MPI_Request * request)) {
 
 RF_WRAPPER(int, Request_free, (MPI_Request * request)) {
     RF_ENTER(Request_free, (request));
+    lock();
     struct rf_undecided_cancel *undecided = find(*request);
     int code = MPI_SUCCESS;
     if (undecided)
         undecided->freed = true;
+    unlock();
     bool orphan = rf_recording() && rf_pending_orphan(*request);
     if (orphan && rf_layer != RF_LAYER_NONE)
         rf_kept_adopt(*request);

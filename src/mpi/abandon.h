@@ -16,6 +16,7 @@ struct rf_undecided {
         bool freed; /* by the program */
     } * entries;
     int count, size;
+    int lock; /* where threads may call at the same time */
 };
 
 /* True if the program wants to cancel this request and the library does not know yet. */

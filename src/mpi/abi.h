@@ -24,7 +24,7 @@ struct rf_handles {
     MPI_Comm comm_world, comm_self, comm_null;
     MPI_Request request_null;
     MPI_Info info_null;
-    MPI_Datatype byte;
+    MPI_Datatype byte, packed;
     MPI_Group group_empty;
     MPI_Message message_null, message_no_proc;
     MPI_Errhandler errhandler_null, errors_are_fatal, errors_return;
@@ -36,6 +36,7 @@ extern struct rf_handles rf_handles RF_OURS;
 #    undef MPI_REQUEST_NULL
 #    undef MPI_INFO_NULL
 #    undef MPI_BYTE
+#    undef MPI_PACKED
 #    undef MPI_GROUP_EMPTY
 #    undef MPI_MESSAGE_NULL
 #    undef MPI_MESSAGE_NO_PROC
@@ -48,6 +49,7 @@ extern struct rf_handles rf_handles RF_OURS;
 #    define MPI_REQUEST_NULL (rf_handles.request_null)
 #    define MPI_INFO_NULL (rf_handles.info_null)
 #    define MPI_BYTE (rf_handles.byte)
+#    define MPI_PACKED (rf_handles.packed)
 #    define MPI_GROUP_EMPTY (rf_handles.group_empty)
 #    define MPI_MESSAGE_NULL (rf_handles.message_null)
 #    define MPI_MESSAGE_NO_PROC (rf_handles.message_no_proc)

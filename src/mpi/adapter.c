@@ -3,14 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-_Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
 _Thread_local uintptr_t rf_fortran_caller __attribute__((tls_model("initial-exec")));
-struct rf_here rf_current;
 struct rf_adapter rf_mpi;
 
 _Thread_local struct rf_scratch rf_scratches[2] __attribute__((tls_model("initial-exec")));
 
-uintptr_t rf_nested_caller(uintptr_t address) {
+/* For depths other than 0: where the program made this call, 0 if the library did. */
+static uintptr_t nested_caller(uintptr_t address) {
     if (rf_depth & RF_BY_FORTRAN) {
         rf_depth &= ~RF_BY_FORTRAN;
         address = rf_fortran_caller;
@@ -18,15 +17,49 @@ uintptr_t rf_nested_caller(uintptr_t address) {
     return rf_depth != 0 && rf_address_of(address)->internal ? 0 : address;
 }
 
+uintptr_t rf_enter_otherwise(const char *name, uint32_t function, uintptr_t address) {
+    if (rf_the_session.mode == RF_OFF || rf_self.foreign)
+        return 0;
+    if ((rf_depth & RF_STRANGER) && !rf_order_meet())
+        return 0;
+    if (rf_depth != 0)
+        address = nested_caller(address);
+    if (!address)
+        return 0;
+    if (rf_depth == 0) {
+        if (rf_the_session.mode != RF_RECORDING_SHARED)
+            rf_current = (struct rf_here){name, function, address};
+        if (rf_order.link) {
+            rf_order.link->enter();
+            rf_self.entered = true;
+        }
+    }
+    rf_depth++;
+    rf_self.answered = false;
+    return address;
+}
+
+void rf_leave_entered(void) {
+    if (rf_inside())
+        return;
+    rf_self.entered = false;
+    rf_order.link->leave();
+}
+
 void rf_scratch_grow(struct rf_scratch *scratch, int count) {
     int size = count < 256 ? 256 : count + count / 2;
     free(scratch->requests);
     free(scratch->statuses);
     free(scratch->numbers);
+    free(scratch->receives);
+    free(scratch->stand_ins);
     scratch->requests = malloc((size_t)size * sizeof *scratch->requests);
     scratch->statuses = malloc((size_t)size * sizeof *scratch->statuses);
     scratch->numbers = malloc((size_t)size * sizeof *scratch->numbers);
-    if (!scratch->requests || !scratch->statuses || !scratch->numbers) {
+    scratch->receives = malloc((size_t)size * sizeof(struct rf_pending_receive *));
+    scratch->stand_ins = malloc((size_t)size * sizeof(struct rf_stand_in *));
+    if (!scratch->requests || !scratch->statuses || !scratch->numbers || !scratch->receives ||
+        !scratch->stand_ins) {
         fprintf(stderr, "refrain: out of memory for %d requests\n", count);
         abort();
     }
@@ -46,14 +79,34 @@ void rf_record_first_failure(const struct rf_here *here, MPI_Comm comm, int32_t 
 
 void rf_record_post_shared(const struct rf_here *here, MPI_Request request, int source, int tag,
                            MPI_Comm comm) {
-    rf_session_lock(&rf_the_session);
+    rf_session_append(&rf_the_session);
     rf_record_post_alone(here, request, source, tag, comm);
     rf_session_unlock(&rf_the_session);
 }
 
-void rf_record_completion_shared(MPI_Request request, const MPI_Status *status) {
+struct rf_pending_receive *rf_record_claim_shared(MPI_Request request) {
     rf_session_lock(&rf_the_session);
-    rf_record_completion_alone(request, status);
+    struct rf_pending_receive *receive = rf_pending_find(&rf_mpi.pending, request);
+    if (receive)
+        receive->claimed = true;
+    rf_session_unlock(&rf_the_session);
+    return receive;
+}
+
+void rf_record_give_back(struct rf_pending_receive *receive) {
+    rf_session_lock(&rf_the_session);
+    receive->claimed = false;
+    rf_session_unlock(&rf_the_session);
+}
+
+void rf_record_completion_shared(struct rf_pending_receive *receive, const MPI_Status *status) {
+    if (!receive)
+        return;
+    rf_session_lock(&rf_the_session);
+    rf_pending_learn(&rf_the_session, receive, status);
+    receive->claimed = false; /* a persistent one stays */
+    rf_pending_settle(&rf_mpi.pending, &rf_the_session, receive,
+                      rf_pending_place_of(&rf_mpi.pending, receive), status);
     rf_session_unlock(&rf_the_session);
 }
 
@@ -74,12 +127,31 @@ bool rf_free(void) {
     return true;
 }
 
-const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, uint32_t channel,
+/* Threads do not come to their communicators in the recorded order, so the numbers of these are
+   learnt from the events. */
+static void compare_channel(const struct rf_here *here, const struct rf_event *event,
+                            const struct rf_asked *asked, MPI_Comm comm) {
+    uint32_t channel = 0;
+    if (comm != RF_NO_COMM)
+        channel = rf_channel_bind(&rf_mpi.channels, comm, event->channel);
+    if (channel != event->channel)
+        rf_diverge(&rf_the_session, here, event, asked,
+                   "the call uses another communicator (number %u, recorded %u)", channel,
+                   event->channel);
+}
+
+const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, MPI_Comm comm,
                                  const struct rf_asked *asked) {
+    struct rf_session *session = &rf_the_session;
+    uint32_t channel = session->shared      ? RF_CHANNEL_ANY
+                       : comm == RF_NO_COMM ? 0
+                                            : rf_channel_of(&rf_mpi.channels, comm);
     const struct rf_event *event =
-        rf_free() ? NULL : rf_replay_expect(&rf_the_session, here, kinds, channel, asked);
+        rf_free() ? NULL : rf_replay_expect(session, here, kinds, channel, asked);
     if (!event)
         rf_free();
+    else if (session->shared)
+        compare_channel(here, event, asked, comm);
     return event;
 }
 
@@ -95,7 +167,7 @@ const struct rf_event *rf_recorded_error(const struct rf_here *here) {
     struct rf_session *session = &rf_the_session;
     const struct rf_event *event = rf_free() ? NULL : rf_replay_peek(session);
     if (!event || event->kind != RF_ERROR || event->second != (int32_t)rf_session_calls(session) ||
-        event->channel != rf_mpi.answered)
+        event->channel != rf_self.answered)
         return NULL;
     const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
     return site && strcmp(site->function, here->name) == 0 ? event : NULL;
@@ -104,7 +176,7 @@ const struct rf_event *rf_recorded_error(const struct rf_here *here) {
 static void compare_outcome(const struct rf_here *here, int code) {
     struct rf_session *session = &rf_the_session;
     const struct rf_event *event = rf_recorded_error(here);
-    if (rf_free() || (!event && code == MPI_SUCCESS))
+    if (rf_free() || (!event && (code == MPI_SUCCESS || rf_replay_at_cut(session))))
         return;
     int32_t class = code == MPI_SUCCESS ? MPI_SUCCESS : class_of(code);
     if (!event) {
@@ -120,7 +192,7 @@ static void compare_outcome(const struct rf_here *here, int code) {
 
 void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses) {
     struct rf_session *session = &rf_the_session;
-    if (session->mode == RF_OFF)
+    if (session->mode == RF_OFF || (rf_recording() && code == MPI_SUCCESS))
         return;
     if (!rf_recording()) {
         compare_outcome(here, code);
@@ -133,10 +205,10 @@ void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Statu
     struct rf_scratch *scratch = rf_scratch(length);
     for (int i = 0; i < length; i++)
         scratch->numbers[i] = class_of(statuses[i].MPI_ERROR);
-    rf_session_lock(session);
+    rf_session_append(session);
     if (session->recorder.on)
-        rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, rf_mpi.answered),
-                         class, (int32_t)rf_session_calls(session), scratch->numbers,
-                         (uint32_t)length);
+        rf_recorder_list(&session->recorder,
+                         rf_here_pack(session, here, RF_ERROR, rf_self.answered), class,
+                         (int32_t)rf_session_calls(session), scratch->numbers, (uint32_t)length);
     rf_session_unlock(session);
 }

@@ -17,6 +17,7 @@
 #include "mpi/abandon.h"
 #include "mpi/bells.h"
 #include "mpi/channels.h"
+#include "mpi/order.h"
 #include "mpi/partners.h"
 #include "mpi/pending.h"
 #include "mpi/real.h"
@@ -50,13 +51,17 @@
 
 /* How deep this thread is inside the library. A call at depth > 0 is either the library calling
    itself or a callback of the program; the return address tells which. On its way through a Fortran
-   layer a call has RF_BY_FORTRAN set, and where the program made it is in `rf_fortran_caller`. */
+   layer a call has RF_BY_FORTRAN set, and where the program made it is in `rf_fortran_caller`. A
+   thread that has not called yet has RF_STRANGER set: so it is noticed where depths are. */
 #define RF_BY_FORTRAN 0x80000000u
-extern _Thread_local unsigned rf_depth RF_OURS __attribute__((tls_model("initial-exec")));
+#define RF_STRANGER 0x40000000u
+#define rf_depth (rf_self.depth)
 extern _Thread_local uintptr_t rf_fortran_caller RF_OURS __attribute__((tls_model("initial-exec")));
 
-/* For depths other than 0: where the program made this call, 0 if the library did. */
-uintptr_t rf_nested_caller(uintptr_t address);
+/* True if this thread is in a call of MPI. */
+static inline bool rf_inside(void) {
+    return rf_depth & ~(RF_BY_FORTRAN | RF_STRANGER);
+}
 
 /* The last failed test or probe, to be counted up when it is repeated. */
 struct rf_failure {
@@ -71,6 +76,7 @@ static inline uint64_t rf_failure_place(const struct rf_here *here) {
 
 struct rf_adapter {
     int rank, size;
+    int level; /* of thread support: 0 single to 3 multiple */
     struct rf_channels channels;
     struct rf_pending pending;     /* record: wildcard receives without a known match */
     struct rf_stand_ins stand_ins; /* replay: handles of the program behind which is another */
@@ -79,9 +85,7 @@ struct rf_adapter {
     bool flight_used;              /* replay: the call that was cut off has been made */
     struct rf_undecided undecided; /* replay: cancels whose outcome nobody saw */
     bool generalized;              /* generalized requests exist: do not query them needlessly */
-    bool answered;                 /* the current call has had its event */
     struct rf_failure failure;     /* record */
-    unsigned answers;              /* replay: failures answered without asking the library */
     bool noted[RF_FUNCTIONS];      /* record: functions already noted as not recorded */
 };
 extern struct rf_adapter rf_mpi RF_OURS;
@@ -93,6 +97,8 @@ struct rf_scratch {
     MPI_Request *requests;
     MPI_Status *statuses;
     int32_t *numbers;
+    struct rf_pending_receive **receives; /* record: what is pending of these requests */
+    struct rf_stand_in **stand_ins;       /* replay: what stands before them */
 };
 extern _Thread_local struct rf_scratch rf_scratches[2] __attribute__((tls_model("initial-exec")));
 void rf_scratch_grow(struct rf_scratch *scratch, int count);
@@ -108,23 +114,19 @@ RF_STEP bool rf_recording(void) {
     return rf_mode_records(rf_the_session.mode);
 }
 
-/* Replay: the call that is being made. */
-extern struct rf_here rf_current RF_OURS;
+#define rf_current (rf_self.current)
+
+/* Where the program made the call, 0 if it is to be passed through: when nothing is recorded or
+   replayed, or the library calls itself. */
+uintptr_t rf_enter_otherwise(const char *name, uint32_t function, uintptr_t address);
 
 RF_STEP bool rf_enter(struct rf_here *here) {
-    if (__builtin_expect(rf_the_session.mode != RF_RECORDING, 0)) {
-        if (rf_the_session.mode == RF_OFF)
-            return false;
-        if (rf_depth == 0 && rf_the_session.mode != RF_RECORDING_SHARED)
-            rf_current = *here;
+    if (__builtin_expect(rf_the_session.mode != RF_RECORDING || rf_depth != 0, 0)) {
+        here->address = rf_enter_otherwise(here->name, here->function, here->address);
+        return here->address;
     }
-    if (__builtin_expect(rf_depth != 0, 0)) {
-        here->address = rf_nested_caller(here->address);
-        if (!here->address)
-            return false;
-    }
-    rf_depth++;
-    rf_mpi.answered = false;
+    rf_depth = 1;
+    rf_self.answered = false;
     return true;
 }
 
@@ -134,17 +136,29 @@ RF_STEP bool rf_enter_fast(void) {
     if (__builtin_expect(rf_the_session.mode != RF_RECORDING || rf_depth != 0, 0))
         return false;
     rf_depth = 1;
-    rf_mpi.answered = false;
+    rf_self.answered = false;
     return true;
 }
 
 /* Compares an error, or its absence, with the recording; or records it. */
 void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses);
 
+/* The library for threads is told that the call is over. */
+void rf_leave_entered(void);
+
+/* Leaves without an outcome. */
+RF_STEP void rf_leave_quietly(void) {
+    rf_depth--;
+    if (__builtin_expect(rf_self.entered, 0))
+        rf_leave_entered();
+}
+
 RF_STEP int rf_leave(const struct rf_here *here, int code) {
-    if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0)) {
+    if (__builtin_expect(code != MPI_SUCCESS || rf_the_session.mode != RF_RECORDING, 0)) {
         const struct rf_here copy = *here;
         rf_outcome(&copy, code, 0, NULL);
+        rf_leave_quietly();
+        return code;
     }
     rf_depth--;
     return code;
@@ -166,7 +180,7 @@ static inline int rf_leave_all(const struct rf_here *here, int code, int count,
         const struct rf_here copy = *here;
         rf_outcome(&copy, code, count, statuses);
     }
-    rf_depth--;
+    rf_leave_quietly();
     return code;
 }
 
@@ -176,13 +190,14 @@ void rf_note_unsupported(enum rf_function function, const char *name);
 /* Replay: true when the recording was cut off before this point. The first time, everything that
    was held back is handed to the library. */
 bool rf_free(void);
-/* Replay: the event of this call, or NULL when the rank is free. */
-const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, uint32_t channel,
+/* Replay: the event of this call, or NULL when the rank is free. `comm` is RF_NO_COMM for calls
+   that have none. */
+const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, MPI_Comm comm,
                                  const struct rf_asked *asked);
 
 /* Replay: plays the event. */
 static inline void rf_take(void) {
-    rf_mpi.answered = true;
+    rf_self.answered = true;
     rf_replay_take(&rf_the_session.replayer);
 }
 /* Replay: the error that this call returned in the recording, if it is the next event. */
@@ -192,8 +207,8 @@ const struct rf_event *rf_recorded_error(const struct rf_here *here);
 RF_STEP void rf_record(const struct rf_here *here, enum rf_kind kind, uint32_t channel,
                        int32_t first, int32_t second) {
     struct rf_session *session = &rf_the_session;
-    rf_mpi.answered = true;
-    rf_session_lock(session);
+    rf_self.answered = true;
+    rf_session_append(session);
     if (__builtin_expect(session->recorder.on, 1))
         rf_recorder_fold(&session->recorder, rf_here_pack(session, here, kind, channel), first,
                          second);
@@ -257,21 +272,33 @@ RF_STEP void rf_record_completion_alone(MPI_Request request, const MPI_Status *s
     rf_pending_learn(&rf_the_session, receive, status);
     rf_pending_settle(&rf_mpi.pending, &rf_the_session, receive, place, status);
 }
-void rf_record_completion_shared(MPI_Request request, const MPI_Status *status);
 
-RF_STEP void rf_record_completion(MPI_Request request, const MPI_Status *status) {
+/* Where threads call at the same time, another one may have got the same handle by now, for a new
+   request. So what is pending is claimed before the library is called, and given back if it was
+   not completed. */
+struct rf_pending_receive *rf_record_claim_shared(MPI_Request request);
+RF_STEP struct rf_pending_receive *rf_record_claim(MPI_Request request) {
+    return __builtin_expect(rf_the_session.concurrent, 0) ? rf_record_claim_shared(request) : NULL;
+}
+void rf_record_give_back(struct rf_pending_receive *receive);
+void rf_record_completion_shared(struct rf_pending_receive *receive, const MPI_Status *status);
+
+RF_STEP void rf_record_completion(MPI_Request request, struct rf_pending_receive *receive,
+                                  const MPI_Status *status) {
     if (__builtin_expect(!rf_the_session.concurrent, 1))
         rf_record_completion_alone(request, status);
     else
-        rf_record_completion_shared(request, status);
+        rf_record_completion_shared(receive, status);
     rf_partner_settle(request);
 }
 
 /* Record: the same for the first of two passes over all requests that a call reported. */
-static inline void rf_record_match(MPI_Request request, const MPI_Status *status) {
+static inline void rf_record_match(MPI_Request request, struct rf_pending_receive *receive,
+                                   const MPI_Status *status) {
     struct rf_session *session = &rf_the_session;
     rf_session_lock(session);
-    struct rf_pending_receive *receive = *rf_pending_place(&rf_mpi.pending, request);
+    if (!session->concurrent)
+        receive = *rf_pending_place(&rf_mpi.pending, request);
     if (receive)
         rf_pending_learn(session, receive, status);
     rf_session_unlock(session);

@@ -24,6 +24,17 @@ struct peers {
     int world[];
 };
 static struct peers *known_peers;
+static int peers_lock; /* where threads may call at the same time */
+
+static void lock(void) {
+    if (rf_the_session.concurrent)
+        rf_lock(&peers_lock);
+}
+
+static void unlock(void) {
+    if (rf_the_session.concurrent)
+        rf_unlock(&peers_lock);
+}
 
 /* Whom posted receives wait for. One that pushes out another costs that one a ring, no more. */
 #define EXPECTED 1024u
@@ -55,6 +66,9 @@ uint32_t rf_bell_listen(int owner) {
     if (!mine)
         return 0;
     uint32_t heard = __atomic_load_n(&mine->rung, __ATOMIC_ACQUIRE);
+    /* Threads that wait at the same time share a bell. */
+    if (rf_the_session.concurrent)
+        owner = RF_ANYBODY;
     __atomic_store_n(&mine->asleep, owner == RF_ANYBODY ? 1 : 2 + (uint32_t)owner,
                      __ATOMIC_SEQ_CST);
     return heard;
@@ -103,12 +117,14 @@ int rf_bell_owner(MPI_Comm comm, int peer, bool known) {
         return RF_ANYBODY;
     int rank = peer;
     if (comm != MPI_COMM_WORLD) {
+        lock();
         struct peers *peers = known_peers;
         while (peers && peers->comm != comm)
             peers = peers->next;
         if (!peers && known)
             peers = learn(comm);
         rank = peers && peer < peers->count ? peers->world[peer] : -1;
+        unlock();
     }
     return rank >= 0 && rank < ranks ? rank : RF_ANYBODY;
 }
@@ -136,7 +152,7 @@ int rf_bell_expected(MPI_Request request) {
 }
 
 void rf_bell_ring(int owner) {
-    if (owner == RF_ANYBODY || &bells[owner] == mine)
+    if (owner == RF_ANYBODY || (&bells[owner] == mine && !rf_the_session.concurrent))
         return;
     struct rf_bell *bell = &bells[owner];
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the message first, then the look */
@@ -151,11 +167,13 @@ void rf_bell_ring(int owner) {
 }
 
 void rf_bells_forget(MPI_Comm comm) {
-    for (struct peers **place = &known_peers; *place; place = &(*place)->next)
-        if ((*place)->comm == comm) {
-            struct peers *gone = *place;
-            *place = gone->next;
-            free(gone);
-            return;
-        }
+    lock();
+    struct peers **place = &known_peers;
+    while (*place && (*place)->comm != comm)
+        place = &(*place)->next;
+    struct peers *gone = *place;
+    if (gone)
+        *place = gone->next;
+    unlock();
+    free(gone);
 }

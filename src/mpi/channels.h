@@ -4,6 +4,7 @@
 #define RF_MPI_CHANNELS_H
 
 #include "engine/handle_map.h"
+#include "engine/lock.h"
 #include "mpi/abi.h"
 #include "trace/event.h"
 
@@ -12,16 +13,24 @@ struct rf_channels {
     uint64_t last_key; /* most programs use one communicator many times in a row */
     uint32_t last;
     uint8_t taken[RF_MAX_CHANNELS];
+    bool concurrent;
+    int lock; /* if so */
 };
 
-void rf_channels_open(struct rf_channels *channels);
+void rf_channels_open(struct rf_channels *channels, bool concurrent);
 uint32_t rf_channel_learn(struct rf_channels *channels, uint64_t key);
 void rf_channel_forget(struct rf_channels *channels, MPI_Comm comm);
+
+/* Replay of several threads: the number that a communicator has, or gets now. */
+uint32_t rf_channel_bind(struct rf_channels *channels, MPI_Comm comm, uint32_t number);
+uint32_t rf_channel_of_shared(struct rf_channels *channels, uint64_t key);
 
 RF_STEP uint32_t rf_channel_of(struct rf_channels *channels, MPI_Comm comm) {
     uint64_t key = rf_comm_key(comm);
     if (__builtin_expect(key == channels->last_key, 1))
         return channels->last;
+    if (__builtin_expect(channels->concurrent, 0))
+        return rf_channel_of_shared(channels, key);
     return rf_channel_learn(channels, key);
 }
 

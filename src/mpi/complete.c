@@ -9,18 +9,62 @@
    wildcard receives whose match may show up. */
 struct watch {
     bool on;
-    const MPI_Request *requests; /* as they were */
-    MPI_Status *statuses;        /* where the library writes */
+    const MPI_Request *requests;          /* as they were */
+    MPI_Status *statuses;                 /* where the library writes */
+    struct rf_pending_receive **receives; /* if threads may call at the same time */
 };
 
+/* What is pending of a request that the call has completed. */
+static inline struct rf_pending_receive *receive_of(const struct watch *watch, int i) {
+    return watch->receives ? watch->receives[i] : NULL;
+}
+
+static inline void settle(const struct watch *watch, int i, const MPI_Status *status) {
+    rf_record_completion(watch->requests[i], receive_of(watch, i), status);
+    if (watch->receives)
+        watch->receives[i] = NULL;
+}
+
+static void claim_all(struct watch *watch, int count) {
+    struct rf_scratch *scratch = rf_scratch(count);
+    rf_session_lock(&rf_the_session);
+    for (int i = 0; i < count; i++) {
+        struct rf_pending_receive *receive = rf_pending_find(&rf_mpi.pending, watch->requests[i]);
+        if (receive)
+            receive->claimed = true;
+        scratch->receives[i] = receive;
+    }
+    rf_session_unlock(&rf_the_session);
+    watch->receives = scratch->receives;
+}
+
+/* After the call: those that it has not completed. */
+static __attribute__((noinline)) void give_back(struct rf_pending_receive **receives, int count) {
+    rf_session_lock(&rf_the_session);
+    for (int i = 0; i < count; i++)
+        if (receives[i])
+            receives[i]->claimed = false;
+    rf_session_unlock(&rf_the_session);
+}
+
+RF_STEP void watched(const struct watch *watch, int count) {
+    if (__builtin_expect(watch->receives != NULL, 0))
+        give_back(watch->receives, count);
+}
+
 RF_STEP struct watch watch_all(int count, const MPI_Request *requests, MPI_Status *statuses) {
-    struct watch watch = {rf_pending_any(&rf_mpi.pending) && count > 0, requests, statuses};
+    struct watch watch = {rf_pending_any(&rf_mpi.pending) && count > 0, requests, statuses, NULL};
     if (watch.on) {
         struct rf_scratch *scratch = rf_scratch(count);
         memcpy(scratch->requests, requests, (size_t)count * sizeof *requests);
         watch.requests = scratch->requests;
         if (statuses == MPI_STATUSES_IGNORE)
             watch.statuses = scratch->statuses;
+        if (__builtin_expect(rf_the_session.concurrent, 0)) {
+            struct watch copy = watch; /* else it would be kept in memory */
+            claim_all(&copy, count);
+            watch = copy;
+        }
     }
     return watch;
 }
@@ -36,10 +80,10 @@ static void complete_all(const struct watch *watch, int code, int count,
                          const MPI_Request *requests) {
     for (int i = 0; watch->on && i < count; i++)
         if (!left_alone(watch, code, i, requests))
-            rf_record_match(watch->requests[i], &watch->statuses[i]);
+            rf_record_match(watch->requests[i], receive_of(watch, i), &watch->statuses[i]);
     for (int i = 0; watch->on && i < count; i++)
         if (!left_alone(watch, code, i, requests))
-            rf_record_completion(watch->requests[i], &watch->statuses[i]);
+            settle(watch, i, &watch->statuses[i]);
 }
 
 static inline bool watch_one(MPI_Status *own, MPI_Status **status) {
@@ -67,9 +111,10 @@ static __attribute__((noinline)) int wait_otherwise(uintptr_t address, MPI_Reque
     MPI_Status own;
     MPI_Request before = *request;
     bool watching = watch_one(&own, &status);
+    struct rf_pending_receive *receive = watching ? rf_record_claim(before) : NULL;
     int code = rf_reals.Wait(request, status);
     if (watching)
-        rf_record_completion(before, status);
+        rf_record_completion(before, receive, status);
     return rf_leave(&here, code);
 }
 
@@ -77,7 +122,7 @@ RF_WRAPPER(int, Wait, (MPI_Request * request, MPI_Status *status)) {
     RF_HERE(Wait);
     if (__builtin_expect(!rf_enter_fast(), 0))
         return wait_otherwise(here.address, request, status);
-    rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 1);
+    rf_sign_alone(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 1);
     MPI_Status own;
     MPI_Request before = *request;
     bool watching = watch_one(&own, &status);
@@ -91,12 +136,16 @@ RF_WRAPPER(int, Wait, (MPI_Request * request, MPI_Status *status)) {
 
 /* Kept apart from the failed test, which programs make by the million. */
 static __attribute__((noinline)) void test_done(const struct rf_here *here, int flag,
-                                                MPI_Request before, const MPI_Status *status) {
+                                                MPI_Request before,
+                                                struct rf_pending_receive *receive,
+                                                const MPI_Status *status) {
+    if (!flag && receive)
+        rf_record_give_back(receive);
     if (!flag)
         return; /* an error */
     rf_record(here, RF_DONE, 0, 1, 0);
     if (rf_pending_any(&rf_mpi.pending))
-        rf_record_completion(before, status);
+        rf_record_completion(before, receive, status);
 }
 
 RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
@@ -107,16 +156,19 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
     if (status == MPI_STATUS_IGNORE)
         status = &own;
     int code = MPI_SUCCESS;
+    struct rf_pending_receive *receive = rf_record_claim(before);
     *flag = 0;
     if (rf_partner_done(before))
         code = rf_reals.Test(request, flag, status);
     if (__builtin_expect(code == MPI_SUCCESS && !*flag, 1)) {
         rf_record_failure(&here, RF_NO_COMM, 1);
-        rf_depth--;
+        if (__builtin_expect(receive != NULL, 0))
+            rf_record_give_back(receive);
+        rf_leave_quietly();
         return MPI_SUCCESS;
     }
     const struct rf_here copy = here;
-    test_done(&copy, *flag, before, status);
+    test_done(&copy, *flag, before, receive, status);
     return rf_leave(&here, code);
 }
 
@@ -125,12 +177,15 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
     RF_REPLAY(rf_replay_get_status(at, request, flag, status));
     MPI_Status own;
     bool watching = watch_one(&own, &status);
+    struct rf_pending_receive *receive = watching ? rf_record_claim(request) : NULL;
     *flag = 0;
     int code = rf_reals.Request_get_status(request, flag, status);
     record_flag(&here, code, *flag, 1);
     /* The program sees the match now; a crash before the request is completed must not lose it. */
     if (*flag && watching)
-        rf_record_match(request, status);
+        rf_record_match(request, receive, status);
+    if (__builtin_expect(receive != NULL, 0))
+        rf_record_give_back(receive);
     if (*flag && watching && !rf_the_session.concurrent)
         rf_pending_sweep();
     return rf_leave(&here, code);
@@ -146,6 +201,7 @@ RF_WRAPPER(int, Waitall,
     struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
     int code = rf_reals.Waitall(count, array_of_requests, watch.statuses);
     complete_all(&watch, code, count, array_of_requests);
+    watched(&watch, count);
     return rf_leave_all(&here, code, count,
                         watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
 }
@@ -166,6 +222,7 @@ RF_WRAPPER(int, Testall,
     record_flag(&here, code, code != MPI_SUCCESS || *flag, count);
     if (code != MPI_SUCCESS || *flag)
         complete_all(&watch, code, count, array_of_requests);
+    watched(&watch, count);
     return rf_leave_all(&here, code, count,
                         watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
 }
@@ -194,7 +251,8 @@ RF_WRAPPER(int, Waitany,
     if (code == MPI_SUCCESS || is_index(*index, count))
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
     if (watch.on && is_index(*index, count))
-        rf_record_completion(watch.requests[*index], status);
+        settle(&watch, *index, status);
+    watched(&watch, count);
     return rf_leave(&here, code);
 }
 
@@ -214,7 +272,8 @@ RF_WRAPPER(int, Testany,
     else if (code == MPI_SUCCESS)
         rf_record_failure(&here, RF_NO_COMM, count);
     if (watch.on && *flag && is_index(*index, count))
-        rf_record_completion(watch.requests[*index], status);
+        settle(&watch, *index, status);
+    watched(&watch, count);
     return rf_leave(&here, code);
 }
 
@@ -229,16 +288,17 @@ static __attribute__((noinline)) void some_done(const struct rf_here *here, int 
         rf_record(here, RF_INDEX, 0, RF_UNDEFINED, count);
     if (done <= 0 || done > count)
         return;
-    rf_mpi.answered = true;
-    rf_session_lock(session);
+    rf_self.answered = true;
+    rf_session_append(session);
     if (session->recorder.on)
         rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_SET, 0), count, 0,
                          indices, (uint32_t)done);
     rf_session_unlock(session);
     for (int i = 0; watch->on && i < done; i++)
-        rf_record_match(watch->requests[indices[i]], &watch->statuses[i]);
+        rf_record_match(watch->requests[indices[i]], receive_of(watch, indices[i]),
+                        &watch->statuses[i]);
     for (int i = 0; watch->on && i < done; i++)
-        rf_record_completion(watch->requests[indices[i]], &watch->statuses[i]);
+        settle(watch, indices[i], &watch->statuses[i]);
 }
 
 RF_STEP int record_some(const struct rf_here *here, rf_some_function *real, int count,
@@ -252,6 +312,7 @@ RF_STEP int record_some(const struct rf_here *here, rf_some_function *real, int 
         const struct watch copy = watch;
         some_done(&copy_here, code, &copy, count, *done, indices);
     }
+    watched(&watch, count);
     return code;
 }
 

@@ -5,18 +5,30 @@
    statuses, handles and error handlers are treated as that function treats them. */
 #include "mpi/complete_replay.h"
 
+/* Mostly once, after rf_await(). A generalized request is complete when the program says so, maybe
+   in another thread, and nobody rings for that. */
+#define AGAIN(call, condition)                                                                     \
+    do {                                                                                           \
+        struct rf_patience patience = {.owner = RF_ANYBODY};                                       \
+        while (call, condition)                                                                    \
+            rf_wait_a_little(&patience);                                                           \
+    } while (0)
+
 /* The requests behind those of the program. */
 static MPI_Request *behind(int count, const MPI_Request *requests) {
     struct rf_scratch *scratch = rf_scratch(count);
-    for (int i = 0; i < count; i++)
-        scratch->requests[i] = rf_stand_in_inner(requests[i]);
+    for (int i = 0; i < count; i++) {
+        scratch->stand_ins[i] = rf_stand_in_find(requests[i]);
+        scratch->requests[i] = rf_stand_in_inner_of(scratch->stand_ins[i], requests[i]);
+    }
     return scratch->requests;
 }
 
 /* The recorded outcome; NULL if the program is free, or if the call was refused and will be again.
  */
 static const struct rf_event *expect(const struct rf_here *here, uint32_t kinds, int count) {
-    const struct rf_event *event = rf_recorded_error(here) ? NULL : rf_expect(here, kinds, 0, NULL);
+    const struct rf_event *event =
+        rf_recorded_error(here) ? NULL : rf_expect(here, kinds, RF_NO_COMM, NULL);
     if (!event)
         return NULL;
     int32_t recorded = event->kind == RF_INDEX ? event->second : event->first;
@@ -35,6 +47,12 @@ static bool failed(const struct rf_event *event) {
     return true;
 }
 
+/* All of these are complete, and the library is about to let go of them. */
+static void claim(const struct rf_scratch *scratch, int count) {
+    for (int i = 0; i < count; i++)
+        rf_stand_in_claim(scratch->stand_ins[i]);
+}
+
 static void show_wait(const struct rf_here *here) {
     rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
 }
@@ -47,7 +65,7 @@ static void must_end_here(const struct rf_here *here, MPI_Request request) {
         return;
     if (rf_free())
         return;
-    const struct rf_event *event = rf_replay_peek(&rf_the_session);
+    const struct rf_event *event = rf_replay_need(&rf_the_session);
     if (!rf_free())
         rf_diverge(&rf_the_session, here, event, NULL,
                    "the program waits for a request that was not completed in the recording");
@@ -65,10 +83,12 @@ int rf_replay_wait(const struct rf_here *here, MPI_Request *request, MPI_Status 
         return rf_reals.Wait(request, status);
     }
     must_end_here(here, *request);
-    MPI_Request inner = rf_stand_in_inner(*request);
+    struct rf_stand_in *stand_in = rf_stand_in_find(*request);
+    MPI_Request inner = rf_stand_in_inner_of(stand_in, *request);
     rf_await(here, inner);
+    rf_stand_in_claim(stand_in);
     int code = rf_reals.Wait(&inner, status);
-    rf_stand_in_update(request, inner);
+    rf_stand_in_update(stand_in, request, inner);
     return code;
 }
 
@@ -82,11 +102,13 @@ static MPI_Request *await_chosen(const struct rf_here *here, int chosen, const i
             rf_diverge(&rf_the_session, here, NULL, NULL,
                        "request %d was completed, but the program passes only %d", indices[i],
                        count);
-        scratch->requests[i] = rf_stand_in_inner(requests[indices[i]]);
+        scratch->stand_ins[i] = rf_stand_in_find(requests[indices[i]]);
+        scratch->requests[i] = rf_stand_in_inner_of(scratch->stand_ins[i], requests[indices[i]]);
     }
     rf_progress_requests(&rf_the_session.replayer, chosen, count);
     for (int i = 0; i < chosen; i++)
         rf_await(here, scratch->requests[i]);
+    claim(scratch, chosen);
     return scratch->requests;
 }
 
@@ -96,17 +118,17 @@ int rf_replay_test(const struct rf_here *here, MPI_Request *request, int *flag,
     *flag = 0;
     if (failed(event))
         return MPI_SUCCESS;
-    MPI_Request inner = rf_stand_in_inner(*request);
+    struct rf_stand_in *stand_in = rf_stand_in_find(*request);
+    MPI_Request inner = rf_stand_in_inner_of(stand_in, *request);
     if (event) {
         rf_take();
         show_wait(here);
         rf_await(here, inner);
+        rf_stand_in_claim(stand_in);
     }
     int code;
-    do
-        code = rf_reals.Test(&inner, flag, status);
-    while (event && code == MPI_SUCCESS && !*flag);
-    rf_stand_in_update(request, inner);
+    AGAIN(code = rf_reals.Test(&inner, flag, status), event && code == MPI_SUCCESS && !*flag);
+    rf_stand_in_update(stand_in, request, inner);
     return code;
 }
 
@@ -123,9 +145,8 @@ int rf_replay_get_status(const struct rf_here *here, MPI_Request request, int *f
         rf_await(here, inner);
     }
     int code;
-    do
-        code = rf_reals.Request_get_status(inner, flag, status);
-    while (event && code == MPI_SUCCESS && !*flag);
+    AGAIN(code = rf_reals.Request_get_status(inner, flag, status),
+          event && code == MPI_SUCCESS && !*flag);
     return code;
 }
 
@@ -143,7 +164,7 @@ static int replay_failed_all(const struct rf_here *here, const struct rf_event *
                     : rf_reals.Waitall(chosen, inner, scratch->statuses);
     for (int i = 0; i < chosen; i++) {
         int place = scratch->numbers[i];
-        rf_stand_in_update(&requests[place], inner[i]);
+        rf_stand_in_update(scratch->stand_ins[i], &requests[place], inner[i]);
         if (statuses != MPI_STATUSES_IGNORE)
             statuses[place] = scratch->statuses[i];
     }
@@ -165,9 +186,11 @@ int rf_replay_waitall(const struct rf_here *here, int count, MPI_Request *reques
     MPI_Request *inner = special ? behind(count, requests) : requests;
     for (int i = 0; i < count; i++)
         rf_await(here, inner[i]);
+    if (special)
+        claim(rf_scratch(count), count);
     int code = rf_reals.Waitall(count, inner, statuses);
     for (int i = 0; special && i < count; i++)
-        rf_stand_in_update(&requests[i], inner[i]);
+        rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
     return code;
 }
 
@@ -186,12 +209,13 @@ int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *reques
     show_wait(here);
     for (int i = 0; event && i < count; i++)
         rf_await(here, inner[i]);
+    if (event)
+        claim(rf_scratch(count), count);
     int code;
-    do
-        code = rf_reals.Testall(count, inner, flag, statuses);
-    while (event && code == MPI_SUCCESS && !*flag);
+    AGAIN(code = rf_reals.Testall(count, inner, flag, statuses),
+          event && code == MPI_SUCCESS && !*flag);
     for (int i = 0; i < count; i++)
-        rf_stand_in_update(&requests[i], inner[i]);
+        rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
     return code;
 }
 
@@ -215,17 +239,17 @@ int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, 
     int code;
     if (chosen != RF_UNDEFINED) {
         MPI_Request *inner = await_chosen(here, 1, &chosen, count, requests);
-        do
-            code = call_any(1, inner, index, flag, status);
-        while (code == MPI_SUCCESS && flag && !*flag);
-        rf_stand_in_update(&requests[chosen], inner[0]);
+        struct rf_stand_in *stand_in = rf_scratch(count)->stand_ins[0];
+        AGAIN(code = call_any(1, inner, index, flag, status),
+              code == MPI_SUCCESS && flag && !*flag);
+        rf_stand_in_update(stand_in, &requests[chosen], inner[0]);
         *index = chosen;
     } else {
         MPI_Request *inner = behind(count, requests);
         show_wait(here);
         code = call_any(count, inner, index, flag, status);
         for (int i = 0; i < count; i++)
-            rf_stand_in_update(&requests[i], inner[i]);
+            rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
     }
     return code;
 }
@@ -244,7 +268,7 @@ int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count
         show_wait(here);
         int code = real(count, inner, done, indices, statuses);
         for (int i = 0; i < count; i++)
-            rf_stand_in_update(&requests[i], inner[i]);
+            rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
         return code;
     }
     int chosen = (int)event->list_length;
@@ -257,11 +281,10 @@ int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count
     MPI_Request *inner = await_chosen(here, chosen, indices, count, requests);
     int code;
     int got;
-    do
-        code = real(chosen, inner, &got, scratch->numbers, statuses);
-    while (code == MPI_SUCCESS && got == 0);
+    AGAIN(code = real(chosen, inner, &got, scratch->numbers, statuses),
+          code == MPI_SUCCESS && got == 0);
     for (int i = 0; i < chosen; i++)
-        rf_stand_in_update(&requests[indices[i]], inner[i]);
+        rf_stand_in_update(scratch->stand_ins[i], &requests[indices[i]], inner[i]);
     if (code == MPI_SUCCESS && got != chosen)
         rf_diverge(&rf_the_session, here, NULL, NULL,
                    "%d of %d requests that were complete are not any more", chosen - got, chosen);

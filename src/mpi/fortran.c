@@ -74,7 +74,7 @@ __asm__(".text\n"
                 "    movq (%rsp), %rax\n"                                                          \
                 "    movq rf_fortran_caller@gottpoff(%rip), %r11\n"                                \
                 "    movq %rax, %fs:(%r11)\n"                                                      \
-                "    movq rf_depth@gottpoff(%rip), %r11\n"                                         \
+                "    movq rf_self@gottpoff(%rip), %r11 \n"                                         \
                 "    orl $0x80000000, %fs:(%r11)\n"                                                \
                 "    movq .Lnumber_" #symbol "(%rip), %rax\n"                                      \
                 "    leaq rf_fortran_entries(%rip), %r11\n"                                        \

@@ -7,6 +7,16 @@
 
 struct rf_partners rf_partners;
 
+static void lock(void) {
+    if (rf_the_session.concurrent)
+        rf_lock(&rf_partners.lock);
+}
+
+static void unlock(void) {
+    if (rf_the_session.concurrent)
+        rf_unlock(&rf_partners.lock);
+}
+
 static struct rf_partner *find(MPI_Request receive) {
     struct rf_partners *partners = &rf_partners;
     for (int i = 0; i < partners->count; i++)
@@ -28,47 +38,56 @@ int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
         return code;
     }
     struct rf_partners *partners = &rf_partners;
+    lock();
     if (partners->count == partners->size) {
         int size = partners->size ? partners->size * 2 : 16;
         struct rf_partner *entries =
             realloc(partners->entries, (size_t)size * sizeof *partners->entries);
-        if (!entries)
-            return MPI_ERR_NO_MEM;
-        partners->entries = entries;
-        partners->size = size;
+        code = entries ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+        partners->entries = entries ? entries : partners->entries;
+        partners->size = entries ? size : partners->size;
     }
-    partners->entries[partners->count++] = (struct rf_partner){receive, send, copy};
-    return MPI_SUCCESS;
+    if (code == MPI_SUCCESS)
+        partners->entries[partners->count++] = (struct rf_partner){receive, send, copy};
+    unlock();
+    return code;
 }
 
 bool rf_partner_ask(MPI_Request receive) {
-    struct rf_partner *partner = find(receive);
-    if (!partner)
-        return true;
     int done = 0;
-    rf_library.Test(&partner->send, &done, MPI_STATUS_IGNORE);
+    lock();
+    struct rf_partner *partner = find(receive);
+    if (partner)
+        rf_library.Test(&partner->send, &done, MPI_STATUS_IGNORE);
     if (done)
         drop(partner);
-    return done;
+    unlock();
+    return !partner || done;
 }
 
 void rf_partner_wait(MPI_Request receive) {
+    lock();
     struct rf_partner *partner = find(receive);
+    struct rf_partner found = partner ? *partner : (struct rf_partner){.copy = NULL};
+    if (partner)
+        *partner = rf_partners.entries[--rf_partners.count];
+    unlock();
     if (!partner)
         return;
-    rf_library.Wait(&partner->send, MPI_STATUS_IGNORE);
-    drop(partner);
+    rf_library.Wait(&found.send, MPI_STATUS_IGNORE);
+    free(found.copy);
 }
 
 /* The receive first: the send may be what makes the other side send. */
 static int post_both(const struct rf_here *here, const struct rf_receive *receive,
                      const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
                      void *copy, MPI_Request *request) {
-    int code = rf_receive_wild(here, receive, request);
-    if (code != MPI_SUCCESS)
-        return code;
     MPI_Request send;
-    code = rf_reals.Isend_c(buffer, count, type, dest, tag, receive->comm, &send);
+    rf_turn_begin(here);
+    int code = rf_receive_wild(here, receive, request);
+    if (code == MPI_SUCCESS)
+        code = rf_reals.Isend_c(buffer, count, type, dest, tag, receive->comm, &send);
+    rf_turn_end(here);
     return code == MPI_SUCCESS ? rf_partner_add(*request, send, copy) : code;
 }
 
@@ -105,9 +124,12 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
                                      &(struct rf_receive){recvbuf, recvcount, recvtype, source,    \
                                                           recvtag, comm},                          \
                                      sendbuf, sendcount, sendtype, dest, sendtag, NULL, request)); \
-            return rf_leave(&here, rf_reals.Isendrecv##suffix(                                     \
-                                       sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,       \
-                                       recvcount, recvtype, source, recvtag, comm, request));      \
+            rf_turn_begin(&here);                                                                  \
+            int code =                                                                             \
+                rf_reals.Isendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,   \
+                                           recvcount, recvtype, source, recvtag, comm, request);   \
+            rf_turn_end(&here);                                                                    \
+            return rf_leave(&here, code);                                                          \
         }                                                                                          \
                                                                                                    \
         RF_WRAPPER(int, Isendrecv_replace##suffix,                                                 \
@@ -121,9 +143,11 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
                                                       &(struct rf_receive){buf, count, datatype,   \
                                                                            source, recvtag, comm}, \
                                                       dest, sendtag, request));                    \
-            return rf_leave(&here, rf_reals.Isendrecv_replace##suffix(buf, count, datatype, dest,  \
-                                                                      sendtag, source, recvtag,    \
-                                                                      comm, request));             \
+            rf_turn_begin(&here);                                                                  \
+            int code = rf_reals.Isendrecv_replace##suffix(buf, count, datatype, dest, sendtag,     \
+                                                          source, recvtag, comm, request);         \
+            rf_turn_end(&here);                                                                    \
+            return rf_leave(&here, code);                                                          \
         }
 
 RF_DEFINE_ISENDRECV(, int)

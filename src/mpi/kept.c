@@ -73,7 +73,7 @@ void rf_layer_install(enum rf_layer layer) {
 bool rf_keep_open(const char *trace, bool record, struct rf_error *error) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.contents%s", trace, rf_mpi.rank, record ? "" : ".new");
-    if (record && rf_the_session.concurrent)
+    if (record && rf_mpi.level == 3)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "the program asked for MPI_THREAD_MULTIPLE");
     if (!rf_start_write(trace, record, error))
         return false;
@@ -173,7 +173,7 @@ struct piece {
 };
 
 static bool in_callback(void) {
-    return (rf_depth & ~RF_BY_FORTRAN) > 1;
+    return (rf_depth & ~(RF_BY_FORTRAN | RF_STRANGER)) > 1;
 }
 
 static void put_aside(const void *data, size_t size, bool block) {

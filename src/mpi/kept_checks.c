@@ -31,7 +31,7 @@ bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_
         checks.reader = rf_contents_open(path, error);
     if (!checks.writer && !checks.reader)
         return false;
-    if (record && rf_the_session.concurrent) {
+    if (record && rf_mpi.level == 3) {
         /* A program must not come to harm: threads would meet in the tables. */
         rf_contents_close(checks.writer, error);
         memset(&checks, 0, sizeof checks);

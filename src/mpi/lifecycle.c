@@ -37,6 +37,13 @@ static void forget_in_child(void) {
 
 static void finish_alone(struct rf_session *session);
 
+/* Other threads may be about to append something. */
+static void close_recording(struct rf_session *session, enum rf_end how, int code) {
+    rf_session_lock(session);
+    rf_recorder_close(&session->recorder, how, code);
+    rf_session_unlock(session);
+}
+
 static void end_at_exit(int status, void *unused) {
     (void)unused;
     struct rf_session *session = &rf_the_session;
@@ -44,11 +51,11 @@ static void end_at_exit(int status, void *unused) {
         return;
     /* An exit from inside a call is the library giving up: that is a crash, and what the call has
        left in the log is to be kept. */
-    if (rf_recording() && rf_depth == 0)
-        rf_recorder_close(&session->recorder, RF_END_EXIT, status);
+    if (rf_recording() && !rf_inside())
+        close_recording(session, RF_END_EXIT, status);
     if (session->mode == RF_REPLAYING) {
         static const struct rf_here here = {.name = "exit"};
-        if (rf_depth == 0)
+        if (!rf_inside())
             rf_replay_finish(session, &here, RF_END_EXIT, status);
         session->replayer.progress->state = RF_STATE_FINISHED;
     }
@@ -113,6 +120,8 @@ static void open_replay(struct rf_session *session, const struct rf_node *node,
         rf_replay_open(&session->replayer, trace, getenv("REFRAIN_RUN"), node->rank, &error);
     session->mode = RF_REPLAYING;
     session->replayer.progress->size = node->size;
+    if (!alone)
+        rf_order_replay(session);
     if (!opened)
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
     if (!alone)
@@ -204,14 +213,17 @@ static void open_session(const struct rf_here *here) {
     describe_node(&node);
     owner = getpid();
     session->stop = stop_job;
-    session->concurrent = node.thread_level == 3;
+    rf_mpi.level = node.thread_level;
+    if (!alone)
+        rf_order_open(session, rf_mpi.level, record);
     rf_session_check_at(session, 0, 1);
-    rf_channels_open(&rf_mpi.channels);
+    rf_channels_open(&rf_mpi.channels, session->concurrent);
     pthread_atfork(NULL, NULL, forget_in_child);
     on_exit(end_at_exit, NULL);
     if (record) {
         if (open_recording(session, &node, trace)) {
-            session->mode = session->concurrent ? RF_RECORDING_SHARED : RF_RECORDING;
+            session->mode =
+                session->concurrent || rf_order.link ? RF_RECORDING_SHARED : RF_RECORDING;
             rf_signals_watch(note_signal);
             open_extras(trace);
         }
@@ -224,34 +236,50 @@ static void open_session(const struct rf_here *here) {
     }
 }
 
+/* Threads that the library starts are none of the program's. */
+static const struct rf_real *begin_init(void) {
+    const struct rf_real *real = rf_real();
+    rf_depth = (rf_depth & ~RF_STRANGER) + 1;
+    rf_signals_look();
+    if (rf_depth == 1) {
+        rf_order_find();
+        rf_self.entered = rf_order.link;
+        if (rf_self.entered)
+            rf_order.link->enter();
+    }
+    return real;
+}
+
+/* Whether the library for threads is still wanted turns out when the session is opened. */
+static int end_init(const struct rf_here *here, int code) {
+    const struct rf_threads_link *link = rf_order.link;
+    if (code == MPI_SUCCESS && rf_depth == 1)
+        open_session(here);
+    rf_depth--;
+    if (rf_self.entered && rf_depth == 0) {
+        rf_self.entered = false;
+        link->leave();
+    }
+    return code;
+}
+
 RF_WRAPPER(int, Init, (int *argc, char ***argv)) {
     RF_HERE(Init);
-    const struct rf_real *real = rf_real();
-    rf_depth++;
-    rf_signals_look();
-    int code = real->Init(argc, argv);
-    if (code == MPI_SUCCESS && rf_depth == 1)
-        open_session(&here);
-    rf_depth--;
-    return code;
+    const struct rf_real *real = begin_init();
+    return end_init(&here, real->Init(argc, argv));
 }
 
 /* The level asked for is passed on unchanged: another one may change how the library works. */
 RF_WRAPPER(int, Init_thread, (int *argc, char ***argv, int required, int *provided)) {
     RF_HERE(Init_thread);
-    const struct rf_real *real = rf_real();
-    rf_depth++;
-    rf_signals_look();
-    int code = real->Init_thread(argc, argv, required, provided);
-    if (code == MPI_SUCCESS && rf_depth == 1)
-        open_session(&here);
-    rf_depth--;
-    return code;
+    const struct rf_real *real = begin_init();
+    return end_init(&here, real->Init_thread(argc, argv, required, provided));
 }
 
 RF_WRAPPER(int, Finalize, (void)) {
     RF_ENTER(Finalize, ());
     struct rf_session *session = &rf_the_session;
+    rf_session_check_others(session, &here);
     /* The last word: the signature of the whole run, twice as many bits of it as elsewhere. */
     for (int i = 0; i < 2; i++) {
         uint64_t made = rf_session_calls(session);
@@ -267,7 +295,7 @@ RF_WRAPPER(int, Finalize, (void)) {
         rf_progress_wait(&session->replayer, &here, RF_NO_PEER, RF_NO_PEER);
     } else {
         rf_pending_finish();
-        rf_recorder_close(&session->recorder, RF_END_FINALIZE, 0);
+        close_recording(session, RF_END_FINALIZE, 0);
     }
     finish_alone(session);
     rf_kept_close();
@@ -275,7 +303,7 @@ RF_WRAPPER(int, Finalize, (void)) {
     int code = rf_reals.Finalize();
     if (replaying)
         session->replayer.progress->state = RF_STATE_FINISHED;
-    rf_depth--;
+    rf_leave_quietly();
     return code;
 }
 
@@ -283,8 +311,9 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     RF_ENTER(Abort, (comm, errorcode));
     struct rf_session *session = &rf_the_session;
     if (rf_recording()) {
-        rf_pending_finish();
-        rf_recorder_close(&session->recorder, RF_END_ABORT, errorcode);
+        if (!session->concurrent) /* others may be completing these requests now */
+            rf_pending_finish();
+        close_recording(session, RF_END_ABORT, errorcode);
     } else {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
         session->replayer.progress->state = RF_STATE_FINISHED;
@@ -293,7 +322,7 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     rf_kept_close();
     session->mode = RF_OFF;
     int code = rf_reals.Abort(comm, errorcode);
-    rf_depth--;
+    rf_leave_quietly();
     return code;
 }
 
@@ -303,7 +332,7 @@ RF_WRAPPER(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Ses
     RF_ENTER(Session_init, (info, errhandler, session));
     rf_note_unsupported(RF_FN_Session_init, here.name);
     int code = rf_reals.Session_init(info, errhandler, session);
-    rf_depth--;
+    rf_leave_quietly();
     return code;
 }
 #endif

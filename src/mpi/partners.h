@@ -18,6 +18,7 @@ struct rf_partner {
 struct rf_partners {
     struct rf_partner *entries;
     int count, size;
+    int lock; /* where threads may call at the same time */
 };
 
 /* Takes charge of a send. Returns when it is known, or complete already. */

@@ -26,7 +26,10 @@ bool rf_pending_grow(struct rf_pending *pending) {
         for (struct rf_pending_receive *receive = pending->buckets[i]; receive; receive = next) {
             next = receive->next;
             struct rf_pending_receive **bucket = &buckets[rf_handle_hash(receive->key) >> shift];
-            receive->next = *bucket;
+            /* At the end: of two with one handle, the first is the newer one. */
+            while (*bucket)
+                bucket = &(*bucket)->next;
+            receive->next = NULL;
             *bucket = receive;
         }
     }
@@ -135,7 +138,7 @@ static struct rf_pending_receive *begin_cancel(const struct rf_here *here, MPI_R
 
 void rf_pending_cancel(const struct rf_here *here, MPI_Request request) {
     struct rf_session *session = &rf_the_session;
-    rf_session_lock(session);
+    rf_session_append(session);
     struct rf_pending_receive *receive = session->recorder.on ? begin_cancel(here, request) : NULL;
     rf_session_unlock(session);
     /* The libraries mostly know at once; then the program may die before it asks. */

@@ -29,6 +29,7 @@ struct rf_pending_receive {
     uint8_t state;
     bool cancelling; /* whether the cancel won is not known yet */
     bool orphan;     /* the program has freed it, the library has not */
+    bool claimed;    /* a thread is in a call that may complete it; see rf_pending_find() */
     struct rf_post cancel;
 };
 
@@ -59,9 +60,26 @@ RF_STEP struct rf_pending_receive **rf_pending_place(const struct rf_pending *pe
     return place;
 }
 
+/* Where this one hangs. */
+static inline struct rf_pending_receive **
+rf_pending_place_of(const struct rf_pending *pending, const struct rf_pending_receive *receive) {
+    struct rf_pending_receive **place =
+        &pending->buckets[rf_handle_hash(receive->key) >> pending->shift];
+    while (*place != receive)
+        place = &(*place)->next;
+    return place;
+}
+
+/* A request can be in one completing call at a time. So one that a thread has claimed is not meant
+   by another thread that has a request of this handle: the library has let go of it, and given the
+   handle away again. */
 static inline struct rf_pending_receive *rf_pending_find(const struct rf_pending *pending,
                                                          MPI_Request request) {
-    return rf_pending_any(pending) ? *rf_pending_place(pending, request) : NULL;
+    struct rf_pending_receive *receive =
+        rf_pending_any(pending) ? *rf_pending_place(pending, request) : NULL;
+    while (receive && (receive->claimed || receive->key != rf_request_key(request)))
+        receive = receive->next;
+    return receive;
 }
 
 /* A receive that was posted, or made to be started. NULL when memory ran out. */
@@ -106,6 +124,7 @@ RF_STEP void rf_pending_known(struct rf_pending_receive *receive) {
 RF_STEP void rf_pending_remove(struct rf_pending *pending, struct rf_pending_receive *receive,
                                struct rf_pending_receive **place) {
     *place = receive->next;
+    receive->claimed = false;
     receive->next = pending->unused;
     pending->unused = receive;
     pending->used--;

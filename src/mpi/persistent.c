@@ -15,7 +15,7 @@ static void record_persistent(MPI_Request request, const struct rf_receive *rece
 /* A new post, if the request is a wildcard receive. */
 static void record_start(const struct rf_here *here, MPI_Request request) {
     struct rf_session *session = &rf_the_session;
-    rf_session_lock(session);
+    rf_session_append(session);
     struct rf_pending_receive *receive = rf_pending_find(&rf_mpi.pending, request);
     if (receive && session->recorder.on)
         rf_pending_post(
@@ -66,7 +66,10 @@ static int start(const struct rf_here *here, MPI_Request *request) {
 RF_WRAPPER(int, Start, (MPI_Request * request)) {
     RF_ENTER(Start, (request));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 1);
-    return rf_leave(&here, start(&here, request));
+    rf_turn_begin(&here);
+    int code = start(&here, request);
+    rf_turn_end(&here);
+    return rf_leave(&here, code);
 }
 
 /* Starting several is starting each, in the order of the array. */
@@ -74,6 +77,7 @@ RF_WRAPPER(int, Startall, (int count, MPI_Request array_of_requests[])) {
     RF_ENTER(Startall, (count, array_of_requests));
     rf_sign(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, count);
     int code = MPI_SUCCESS;
+    rf_turn_begin(&here);
     if (rf_recording()) {
         code = rf_reals.Startall(count, array_of_requests);
         for (int i = 0; code == MPI_SUCCESS && rf_pending_any(&rf_mpi.pending) && i < count; i++)
@@ -84,5 +88,6 @@ RF_WRAPPER(int, Startall, (int count, MPI_Request array_of_requests[])) {
         for (int i = 0; code == MPI_SUCCESS && i < count; i++)
             code = start(&here, &array_of_requests[i]);
     }
+    rf_turn_end(&here);
     return rf_leave(&here, code);
 }

@@ -1,4 +1,6 @@
 /* Probes: those that wait, those that ask, and those that take the message out of the queue. */
+#include <sched.h>
+
 #include "mpi/receive.h"
 
 /* Waits until a blocking probe has something to find. */
@@ -14,12 +16,73 @@ static void await_message(const struct rf_blocking *call) {
     rf_waited(&patience);
 }
 
+/* Threads look in turn, again and again: what a probe saw has its place between the receives of all
+   threads. `call` asks the library, and sets `flag`. */
+#define RF_PROBE_IN_ORDER(ask)                                                                     \
+    struct rf_patience patience = {.owner = RF_ANYBODY};                                           \
+    int code;                                                                                      \
+    int flag = 0;                                                                                  \
+    begin_probe(here, call);                                                                       \
+    do {                                                                                           \
+        if (rf_recording())                                                                        \
+            rf_turn_begin_ordered(here);                                                           \
+        code = ask;                                                                                \
+        if (!rf_recording() && code == MPI_SUCCESS && !flag)                                       \
+            rf_wait_a_little(&patience);                                                           \
+    } while (!end_probe(here, call, code, flag));                                                  \
+    rf_waited(&patience);                                                                          \
+    return code
+
+/* Replay: has its turn once, and waits in it for a message that was there when it was recorded. */
+static void begin_probe(const struct rf_here *here, struct rf_blocking *call) {
+    if (rf_recording())
+        return;
+    if (call->wild && !rf_recorded_error(here))
+        rf_replay_need(&rf_the_session); /* not in its turn: it may be cut off here */
+    if (rf_recorded_error(here))
+        return;
+    rf_turn_begin_ordered(here);
+    rf_blocking_replay(here, call);
+}
+
+/* True if the probe is over. */
+static bool end_probe(const struct rf_here *here, struct rf_blocking *call, int code, int flag) {
+    bool over = code != MPI_SUCCESS || flag;
+    if (!rf_recording() && over)
+        rf_turn_end_ordered(here);
+    if (!rf_recording())
+        return over;
+    if (code == MPI_SUCCESS && flag) {
+        rf_blocking_end(call);
+        rf_turn_end_ordered(here);
+    } else {
+        rf_turn_drop_ordered();
+        if (!over)
+            sched_yield();
+    }
+    return over;
+}
+
+static int probe_in_order(const struct rf_here *here, struct rf_blocking *call) {
+    RF_PROBE_IN_ORDER(rf_reals.Iprobe(call->source, call->tag, call->comm, &flag, call->status));
+}
+
+static int mprobe_in_order(const struct rf_here *here, struct rf_blocking *call,
+                           MPI_Message *message) {
+    RF_PROBE_IN_ORDER(
+        rf_reals.Improbe(call->source, call->tag, call->comm, &flag, message, call->status));
+}
+
 RF_WRAPPER(int, Probe, (int source, int tag, MPI_Comm comm, MPI_Status *status)) {
     RF_ENTER(Probe, (source, tag, comm, status));
     rf_sign(&rf_the_session, &here, source, tag, 0);
     struct rf_blocking call;
     rf_blocking_set(&call, RF_FOUND, comm, source, tag, status);
     rf_blocking_begin(&here, &call);
+    if (__builtin_expect(rf_order.on, 0) && source != MPI_PROC_NULL) {
+        const struct rf_here copy = here;
+        return rf_leave(&copy, probe_in_order(&copy, &call));
+    }
     await_message(&call);
     int code = rf_reals.Probe(call.source, call.tag, comm, call.status);
     rf_blocking_end(&call);
@@ -33,6 +96,10 @@ RF_WRAPPER(int, Mprobe,
     struct rf_blocking call;
     rf_blocking_set(&call, RF_RECV, comm, source, tag, status);
     rf_blocking_begin(&here, &call);
+    if (__builtin_expect(rf_order.on, 0) && source != MPI_PROC_NULL) {
+        const struct rf_here copy = here;
+        return rf_leave(&copy, mprobe_in_order(&copy, &call, message));
+    }
     await_message(&call);
     int code = rf_reals.Mprobe(call.source, call.tag, comm, message, call.status);
     rf_blocking_end(&call);
@@ -52,13 +119,21 @@ RF_STEP void record_answer(const struct rf_here *here, MPI_Comm comm, int code, 
         rf_record_failure(here, comm, 0);
 }
 
+/* Only what was found has a place in the order. */
+RF_STEP void end_answer(const struct rf_here *here, bool found) {
+    if (found)
+        rf_turn_end(here);
+    else if (__builtin_expect(rf_order.on, 0))
+        rf_turn_drop_ordered();
+}
+
 enum answer { ANSWER_FREE, ANSWER_NO, ANSWER_YES };
 
 /* Replay: the recorded answer; for a yes, source and tag become those of the message. */
 static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, int *source,
                                    int *tag) {
     const struct rf_event *event =
-        rf_expect(here, RF_IS(NONE) | RF_IS(FOUND), rf_channel_of(&rf_mpi.channels, comm), NULL);
+        rf_recorded_error(here) ? NULL : rf_expect(here, RF_IS(NONE) | RF_IS(FOUND), comm, NULL);
     if (!event)
         return ANSWER_FREE;
     if (event->kind == RF_NONE) {
@@ -84,6 +159,8 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
     struct rf_patience patience = {.owner = rf_bell_owner(comm, source, false)};                   \
     int code = MPI_SUCCESS;                                                                        \
     *flag = 0;                                                                                     \
+    if (answer == ANSWER_YES)                                                                      \
+        rf_turn_begin(here);                                                                       \
     while (answer != ANSWER_NO) {                                                                  \
         code = call;                                                                               \
         if (answer == ANSWER_FREE || code != MPI_SUCCESS || *flag)                                 \
@@ -91,6 +168,8 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
         rf_wait_a_little(&patience);                                                               \
     }                                                                                              \
     rf_waited(&patience);                                                                          \
+    if (answer == ANSWER_YES)                                                                      \
+        rf_turn_end(here);                                                                         \
     return code
 
 static int replay_iprobe(const struct rf_here *here, int source, int tag, MPI_Comm comm, int *flag,
@@ -111,8 +190,10 @@ RF_WRAPPER(int, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Stat
     MPI_Status own;
     if (status == MPI_STATUS_IGNORE)
         status = &own;
+    rf_turn_begin(&here);
     int code = rf_reals.Iprobe(source, tag, comm, flag, status);
     record_answer(&here, comm, code, *flag, status);
+    end_answer(&here, code == MPI_SUCCESS && *flag);
     return rf_leave(&here, code);
 }
 
@@ -126,7 +207,9 @@ RF_WRAPPER(int, Improbe,
     MPI_Status own;
     if (status == MPI_STATUS_IGNORE)
         status = &own;
+    rf_turn_begin(&here);
     int code = rf_reals.Improbe(source, tag, comm, flag, message, status);
     record_answer(&here, comm, code, *flag, status);
+    end_answer(&here, code == MPI_SUCCESS && *flag);
     return rf_leave(&here, code);
 }

@@ -39,6 +39,7 @@ static void find_handles(void *library) {
     rf_handles.request_null = find_object(library, "ompi_request_null");
     rf_handles.info_null = find_object(library, "ompi_mpi_info_null");
     rf_handles.byte = find_object(library, "ompi_mpi_byte");
+    rf_handles.packed = find_object(library, "ompi_mpi_packed");
     rf_handles.group_empty = find_object(library, "ompi_mpi_group_empty");
     rf_handles.message_null = find_object(library, "ompi_message_null");
     rf_handles.message_no_proc = find_object(library, "ompi_message_no_proc");

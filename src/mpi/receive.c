@@ -33,7 +33,7 @@ static bool end_of_trust(MPI_Comm comm, int source, int tag) {
     snprintf(replayer->progress->reason, sizeof replayer->progress->reason,
              "the recording was cut off while an earlier receive was taking a message; "
              "which one is not known");
-    replayer->ready = false;
+    replayer->cursor.ready = false;
     replayer->free = true;
     replayer->progress->free = 1;
     return rf_free();
@@ -43,9 +43,11 @@ static bool end_of_trust(MPI_Comm comm, int source, int tag) {
 enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
     if (rf_recorded_error(here))
         return RF_MATCH_KNOWN;
+    /* The thread was cut off, the others were not yet. */
+    if (rf_replay_at_cut(&rf_the_session))
+        return RF_MATCH_UNKNOWN;
     struct rf_asked asked = asked_for(*source, *tag);
-    const struct rf_event *event =
-        rf_expect(here, RF_IS(POST), rf_channel_of(&rf_mpi.channels, comm), &asked);
+    const struct rf_event *event = rf_expect(here, RF_IS(POST), comm, &asked);
     if (!event)
         return RF_MATCH_KNOWN;
     enum rf_match match = event->first == RF_UNKNOWN     ? RF_MATCH_UNKNOWN
@@ -79,8 +81,7 @@ static void name_last(const struct rf_here *here, struct rf_blocking *call) {
 void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call) {
     if (call->wild && !rf_recorded_error(here)) {
         struct rf_asked asked = asked_for(call->source, call->tag);
-        const struct rf_event *event =
-            rf_expect(here, 1u << call->kind, rf_channel_of(&rf_mpi.channels, call->comm), &asked);
+        const struct rf_event *event = rf_expect(here, 1u << call->kind, call->comm, &asked);
         if (!event) {
             name_last(here, call);
         } else if (!end_of_trust(call->comm, event->first, event->second)) {
@@ -120,8 +121,11 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
 
 static int replay_irecv(const struct rf_here *here, const struct rf_receive *receive, bool wild,
                         MPI_Request *request) {
-    return wild ? rf_receive_wild(here, receive, request)
-                : rf_receive_post(receive, receive->source, receive->tag, request);
+    rf_turn_begin(here);
+    int code = wild ? rf_receive_wild(here, receive, request)
+                    : rf_receive_post(receive, receive->source, receive->tag, request);
+    rf_turn_end(here);
+    return code;
 }
 
 /* A combined call sends first, and does not return before it has received. */
@@ -140,9 +144,13 @@ static inline void ring(MPI_Comm comm, int dest) {
         rf_blocking_set(&call, RF_RECV, comm, source, tag, status);                                \
         rf_blocking_begin(&here, &call);                                                           \
         int code;                                                                                  \
-        if (!rf_recording() &&                                                                     \
-            rf_may_be_patient(&(struct rf_here){here.name, here.function, here.address},           \
-                              call.source, 0))                                                     \
+        if (__builtin_expect(rf_order.on, 0))                                                      \
+            code = rf_receive_in_order(                                                            \
+                &(struct rf_here){here.name, here.function, here.address}, &call,                  \
+                &(struct rf_receive){buf, count, datatype, source, tag, comm}, NULL);              \
+        else if (!rf_recording() &&                                                                \
+                 rf_may_be_patient(&(struct rf_here){here.name, here.function, here.address},      \
+                                   call.source, 0))                                                \
             code = receive_patiently(                                                              \
                 &(struct rf_here){here.name, here.function, here.address}, &call,                  \
                 &(struct rf_receive){buf, count, datatype, source, tag, comm});                    \
@@ -164,7 +172,14 @@ static inline void ring(MPI_Comm comm, int dest) {
         rf_blocking_set(&call, RF_RECV, comm, source, recvtag, status);                            \
         rf_blocking_begin(&here, &call);                                                           \
         ring(comm, dest);                                                                          \
-        int code = rf_reals.Sendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, \
+        int code;                                                                                  \
+        if (__builtin_expect(rf_order.on, 0))                                                      \
+            code = rf_receive_in_order(                                                            \
+                &(struct rf_here){here.name, here.function, here.address}, &call,                  \
+                &(struct rf_receive){recvbuf, recvcount, recvtype, source, recvtag, comm},         \
+                &(struct rf_sending){sendbuf, sendcount, sendtype, dest, sendtag});                \
+        else                                                                                       \
+            code = rf_reals.Sendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, \
                                              recvcount, recvtype, call.source, call.tag, comm,     \
                                              call.status);                                         \
         rf_blocking_end(&call);                                                                    \
@@ -181,7 +196,13 @@ static inline void ring(MPI_Comm comm, int dest) {
         rf_blocking_set(&call, RF_RECV, comm, source, recvtag, status);                            \
         rf_blocking_begin(&here, &call);                                                           \
         ring(comm, dest);                                                                          \
-        int code = rf_reals.Sendrecv_replace##suffix(buf, count, datatype, dest, sendtag,          \
+        int code;                                                                                  \
+        if (__builtin_expect(rf_order.on, 0))                                                      \
+            code = rf_replace_in_order(                                                            \
+                &(struct rf_here){here.name, here.function, here.address}, &call,                  \
+                &(struct rf_receive){buf, count, datatype, source, recvtag, comm}, dest, sendtag); \
+        else                                                                                       \
+            code = rf_reals.Sendrecv_replace##suffix(buf, count, datatype, dest, sendtag,          \
                                                      call.source, call.tag, comm, call.status);    \
         rf_blocking_end(&call);                                                                    \
         return rf_leave(&here, code);                                                              \
@@ -195,9 +216,11 @@ static inline void ring(MPI_Comm comm, int dest) {
         bool wild = rf_is_wild(source, tag);                                                       \
         RF_REPLAY(replay_irecv(at, &(struct rf_receive){buf, count, datatype, source, tag, comm},  \
                                wild, request));                                                    \
+        rf_turn_begin(&here);                                                                      \
         int code = rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request);       \
         if (wild && code == MPI_SUCCESS)                                                           \
             rf_record_post(&here, *request, source, tag, comm);                                    \
+        rf_turn_end(&here);                                                                        \
         return rf_leave(&here, code);                                                              \
     }                                                                                              \
                                                                                                    \
@@ -208,7 +231,7 @@ static inline void ring(MPI_Comm comm, int dest) {
         if (__builtin_expect(!rf_enter_fast(), 0))                                                 \
             return irecv_otherwise##suffix(here.address, buf, count, datatype, source, tag, comm,  \
                                            request);                                               \
-        rf_sign(&rf_the_session, &here, source, tag, count);                                       \
+        rf_sign_alone(&rf_the_session, &here, source, tag, count);                                 \
         int code = rf_reals.Irecv##suffix(buf, count, datatype, source, tag, comm, request);       \
         if (rf_is_wild(source, tag) && code == MPI_SUCCESS)                                        \
             rf_record_post_alone(&here, *request, source, tag, comm);                              \

@@ -50,7 +50,8 @@ RF_STEP void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *c
     call->what = 0;
     if (__builtin_expect(!rf_recording(), 0)) {
         const struct rf_here copy = *here;
-        rf_blocking_replay(&copy, call);
+        if (!rf_order.on) /* else in its turn */
+            rf_blocking_replay(&copy, call);
     } else if (call->wild) {
         call->status = rf_the_session.concurrent ? &call->own : rf_mpi.room;
         if (call->caller != MPI_STATUS_IGNORE)
@@ -69,17 +70,34 @@ RF_STEP void rf_blocking_end(struct rf_blocking *call) {
     struct rf_session *session = &rf_the_session;
     if (!call->wild || !rf_recording())
         return;
-    rf_session_lock(session);
+    rf_session_append(session);
     if (call->status->MPI_SOURCE >= 0 && session->recorder.on) {
         rf_recorder_fold(&session->recorder, call->what, call->status->MPI_SOURCE,
                          call->status->MPI_TAG);
-        rf_mpi.answered = true;
+        rf_self.answered = true;
     }
     rf_session_unlock(session);
     __atomic_store_n(rf_mpi.flight, 0, __ATOMIC_RELEASE);
     if (call->caller != MPI_STATUS_IGNORE)
         *call->caller = *call->status;
 }
+
+/* What a combined call sends. */
+struct rf_sending {
+    const void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+    int dest, tag;
+};
+
+/* A blocking receive, or send and receive, of one of several threads: posted in turn, and waited
+   for outside of it. Called between rf_blocking_begin() and rf_blocking_end(); `sending` may be
+   NULL. */
+int rf_receive_in_order(const struct rf_here *here, struct rf_blocking *call,
+                        const struct rf_receive *receive, const struct rf_sending *sending);
+/* The same with one buffer for both. */
+int rf_replace_in_order(const struct rf_here *here, struct rf_blocking *call,
+                        const struct rf_receive *receive, int dest, int tag);
 
 /* What a wildcard receive that is posted now is going to take, according to the recording: then
    source and tag are those of the message. A rank that is free posts what it asks for. */

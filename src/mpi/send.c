@@ -19,6 +19,17 @@ static int finish_patiently(const struct rf_here *here, int code, MPI_Comm comm,
     return rf_reals.Wait(request, MPI_STATUS_IGNORE);
 }
 
+/* Threads start their sends in turn, and wait for them outside of it. */
+static int finish_in_order(const struct rf_here *here, int code, MPI_Comm comm, int dest, int tag,
+                           MPI_Request *request) {
+    if (code != MPI_SUCCESS)
+        return code;
+    if (rf_recording())
+        return rf_reals.Wait(request, MPI_STATUS_IGNORE);
+    rf_progress_wait(&rf_the_session.replayer, here, dest, tag);
+    return finish_patiently(here, code, comm, dest, request);
+}
+
 #define RF_DEFINE_SEND(name, start, count_type)                                                    \
     RF_WRAPPER(int, name,                                                                          \
                (const void *buf, count_type count, MPI_Datatype datatype, int dest, int tag,       \
@@ -26,6 +37,13 @@ static int finish_patiently(const struct rf_here *here, int code, MPI_Comm comm,
         RF_ENTER(name, (buf, count, datatype, dest, tag, comm));                                   \
         rf_sign(&rf_the_session, &here, dest, tag, count);                                         \
         MPI_Request request;                                                                       \
+        if (__builtin_expect(rf_order.on, 0)) {                                                    \
+            const struct rf_here copy = here;                                                      \
+            rf_turn_begin_ordered(&copy);                                                          \
+            int code = rf_reals.start(buf, count, datatype, dest, tag, comm, &request);            \
+            rf_turn_end_ordered(&copy);                                                            \
+            return rf_leave(&copy, finish_in_order(&copy, code, comm, dest, tag, &request));       \
+        }                                                                                          \
         RF_REPLAY(begin_patiently(at, dest, tag)                                                   \
                       ? finish_patiently(                                                          \
                             at, rf_reals.start(buf, count, datatype, dest, tag, comm, &request),   \

@@ -22,14 +22,27 @@ int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_R
     return code;
 }
 
+static void lock(void) {
+    if (rf_the_session.concurrent)
+        rf_lock(&rf_mpi.stand_ins.lock);
+}
+
+static void unlock(void) {
+    if (rf_the_session.concurrent)
+        rf_unlock(&rf_mpi.stand_ins.lock);
+}
+
 static int park(const struct rf_receive *receive, MPI_Request *request) {
     struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    int code = MPI_SUCCESS;
+    lock();
     if (!stand_ins->has_parking) {
-        int code = rf_reals.Comm_dup(MPI_COMM_SELF, &stand_ins->parking);
-        if (code != MPI_SUCCESS)
-            return code;
-        stand_ins->has_parking = true;
+        code = rf_reals.Comm_dup(MPI_COMM_SELF, &stand_ins->parking);
+        stand_ins->has_parking = code == MPI_SUCCESS;
     }
+    unlock();
+    if (code != MPI_SUCCESS)
+        return code;
     return rf_reals.Irecv(receive->buffer, 0, MPI_BYTE, 0, 0, stand_ins->parking, request);
 }
 
@@ -41,7 +54,8 @@ static MPI_Datatype keep_type(MPI_Datatype type) {
     return kept;
 }
 
-static struct rf_stand_in *add(const struct rf_receive *receive, MPI_Request handle) {
+/* Under the lock. */
+static struct rf_stand_in *enter(MPI_Request handle) {
     struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
     uint32_t place = 0;
     while (place < stand_ins->size && stand_ins->entries[place])
@@ -62,10 +76,21 @@ static struct rf_stand_in *add(const struct rf_receive *receive, MPI_Request han
         return NULL;
     }
     stand_ins->entries[place] = stand_in;
+    stand_in->place = place;
     stand_in->handle = handle;
     stand_in->inner = MPI_REQUEST_NULL;
-    stand_in->receive = *receive;
-    stand_in->receive.type = keep_type(receive->type);
+    return stand_in;
+}
+
+static struct rf_stand_in *add(const struct rf_receive *receive, MPI_Request handle) {
+    MPI_Datatype type = keep_type(receive->type);
+    lock();
+    struct rf_stand_in *stand_in = enter(handle);
+    if (stand_in) {
+        stand_in->receive = *receive;
+        stand_in->receive.type = type;
+    }
+    unlock();
     return stand_in;
 }
 
@@ -75,9 +100,11 @@ static void set_held(struct rf_stand_in *stand_in, bool held) {
 }
 
 static void hold(struct rf_stand_in *stand_in, enum rf_match match) {
+    lock();
     stand_in->order = rf_mpi.stand_ins.started++;
     stand_in->nothing = match == RF_MATCH_NOTHING;
     set_held(stand_in, match != RF_MATCH_KNOWN);
+    unlock();
 }
 
 int rf_stand_in_park(const struct rf_receive *receive, enum rf_match match, MPI_Request *request) {
@@ -101,8 +128,13 @@ int rf_stand_in_persistent(const struct rf_receive *receive, MPI_Request *reques
 }
 
 struct rf_stand_in *rf_stand_in_find(MPI_Request request) {
+    if (!rf_stand_ins_any(&rf_mpi.stand_ins))
+        return NULL;
+    lock();
     uint32_t place = rf_handle_find(&rf_mpi.stand_ins.map, rf_request_key(request));
-    return place == RF_NOWHERE ? NULL : rf_mpi.stand_ins.entries[place];
+    struct rf_stand_in *found = place == RF_NOWHERE ? NULL : rf_mpi.stand_ins.entries[place];
+    unlock();
+    return found;
 }
 
 int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int source, int tag) {
@@ -113,31 +145,46 @@ int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int sou
 }
 
 MPI_Request rf_stand_in_inner(MPI_Request request) {
-    const struct rf_stand_in *stand_in = rf_stand_in_find(request);
-    return stand_in && stand_in->inner != MPI_REQUEST_NULL ? stand_in->inner : request;
+    return rf_stand_in_inner_of(rf_stand_in_find(request), request);
 }
 
 static void forget(struct rf_stand_in *stand_in) {
     struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
-    uint64_t key = rf_request_key(stand_in->handle);
-    uint32_t place = rf_handle_find(&stand_ins->map, key);
+    lock();
     set_held(stand_in, false);
-    rf_handle_remove(&stand_ins->map, key);
-    stand_ins->entries[place] = NULL;
+    if (!stand_in->claimed)
+        rf_handle_remove(&stand_ins->map, rf_request_key(stand_in->handle));
+    stand_ins->entries[stand_in->place] = NULL;
+    unlock();
     rf_reals.Type_free(&stand_in->receive.type);
     free(stand_in);
 }
 
-void rf_stand_in_update(MPI_Request *request, MPI_Request inner) {
-    struct rf_stand_in *stand_in = rf_stand_in_find(*request);
+void rf_stand_in_claim(struct rf_stand_in *stand_in) {
+    if (!stand_in || stand_in->persistent)
+        return;
+    lock();
+    rf_handle_remove(&rf_mpi.stand_ins.map, rf_request_key(stand_in->handle));
+    stand_in->claimed = true;
+    unlock();
+}
+
+void rf_stand_in_update(struct rf_stand_in *stand_in, MPI_Request *request, MPI_Request inner) {
     if (!stand_in || stand_in->inner == MPI_REQUEST_NULL) {
         *request = inner;
         return;
     }
     stand_in->inner = inner;
+    lock();
+    if (stand_in->claimed && inner != MPI_REQUEST_NULL)
+        stand_in->claimed = !rf_handle_add(&rf_mpi.stand_ins.map, rf_request_key(stand_in->handle),
+                                           stand_in->place);
+    unlock();
     if (inner != MPI_REQUEST_NULL)
         return;
+    lock();
     set_held(stand_in, false);
+    unlock();
     if (stand_in->persistent)
         return;
     if (stand_in->order == UINT64_MAX) { /* it was released: the parked request is still there */
@@ -150,8 +197,10 @@ void rf_stand_in_update(MPI_Request *request, MPI_Request inner) {
 
 void rf_stand_in_cancelled(MPI_Request request) {
     struct rf_stand_in *stand_in = rf_stand_in_find(request);
+    lock();
     if (stand_in)
         set_held(stand_in, false);
+    unlock();
 }
 
 static int free_both(struct rf_stand_in *stand_in) {
@@ -170,40 +219,62 @@ int rf_stand_in_free(struct rf_stand_in *stand_in, MPI_Request *request) {
 
 bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag) {
     const struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
-    for (uint32_t i = 0; stand_ins->held && i < stand_ins->size; i++) {
+    bool found = false;
+    if (!stand_ins->held)
+        return false;
+    lock();
+    for (uint32_t i = 0; !found && i < stand_ins->size; i++) {
         const struct rf_stand_in *stand_in = stand_ins->entries[i];
         if (!stand_in || !stand_in->held || stand_in->nothing || stand_in->receive.comm != comm)
             continue;
         const struct rf_receive *receive = &stand_in->receive;
-        if ((receive->source == MPI_ANY_SOURCE || receive->source == source) &&
-            (receive->tag == MPI_ANY_TAG || receive->tag == tag))
-            return true;
+        found = (receive->source == MPI_ANY_SOURCE || receive->source == source) &&
+                (receive->tag == MPI_ANY_TAG || receive->tag == tag);
     }
-    return false;
+    unlock();
+    return found;
 }
 
-void rf_stand_ins_release(void) {
+/* The oldest that is held, which it is no more. */
+static struct rf_stand_in *let_go(void) {
     struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
-    while (stand_ins->held) {
-        struct rf_stand_in *first = NULL;
-        for (uint32_t i = 0; i < stand_ins->size; i++) {
-            struct rf_stand_in *stand_in = stand_ins->entries[i];
-            if (stand_in && stand_in->held && (!first || stand_in->order < first->order))
-                first = stand_in;
-        }
-        if (!first)
-            return;
-        set_held(first, false);
-        if (first->persistent) {
-            rf_reals.Cancel(&first->inner);
-            rf_reals.Request_free(&first->inner);
-        } else {
-            first->order = UINT64_MAX;
-        }
-        rf_receive_post(&first->receive, first->receive.source, first->receive.tag, &first->inner);
-        if (first->freed)
-            free_both(first);
+    struct rf_stand_in *first = NULL;
+    for (uint32_t i = 0; i < stand_ins->size; i++) {
+        struct rf_stand_in *stand_in = stand_ins->entries[i];
+        if (stand_in && stand_in->held && (!first || stand_in->order < first->order))
+            first = stand_in;
     }
+    if (first)
+        set_held(first, false);
+    return first;
+}
+
+static struct rf_stand_in *release_one(void) {
+    struct rf_stand_in *first = let_go();
+    if (!first)
+        return NULL;
+    if (first->persistent) {
+        rf_reals.Cancel(&first->inner);
+        rf_reals.Request_free(&first->inner);
+    } else {
+        first->order = UINT64_MAX;
+    }
+    rf_receive_post(&first->receive, first->receive.source, first->receive.tag, &first->inner);
+    return first;
+}
+
+/* A thread that finds none held must find them posted. */
+void rf_stand_ins_release(void) {
+    struct rf_stand_in *released = NULL;
+    if (!rf_mpi.stand_ins.held && !rf_the_session.concurrent)
+        return;
+    do {
+        lock();
+        released = rf_mpi.stand_ins.held ? release_one() : NULL;
+        unlock();
+        if (released && released->freed)
+            free_both(released);
+    } while (released);
 }
 
 void rf_stand_ins_close(void) {

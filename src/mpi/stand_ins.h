@@ -32,6 +32,8 @@ struct rf_stand_in {
     bool held;    /* parked: it took nothing, or nobody knows what */
     bool nothing; /* it took nothing */
     bool freed;   /* by the program, but not yet by us */
+    bool claimed; /* about to be completed: not found any more */
+    uint32_t place;
     uint64_t order;
 };
 
@@ -43,6 +45,7 @@ struct rf_stand_ins {
     uint32_t held;
     MPI_Comm parking;
     bool has_parking;
+    int lock; /* where threads may call at the same time */
 };
 
 static inline bool rf_stand_ins_any(const struct rf_stand_ins *stand_ins) {
@@ -60,11 +63,19 @@ int rf_stand_in_persistent(const struct rf_receive *receive, MPI_Request *reques
 struct rf_stand_in *rf_stand_in_find(MPI_Request request);
 /* Starts a persistent stand-in: with a known match, or else parked. */
 int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int source, int tag);
-/* What the library is to be asked about instead of this handle. */
+/* What the library is to be asked about instead of this handle; `stand_in`, which may be NULL, was
+   found for it. */
+static inline MPI_Request rf_stand_in_inner_of(const struct rf_stand_in *stand_in,
+                                               MPI_Request request) {
+    return stand_in && stand_in->inner != MPI_REQUEST_NULL ? stand_in->inner : request;
+}
 MPI_Request rf_stand_in_inner(MPI_Request request);
+/* The library is going to complete this request, and may give its handle to another one at once. */
+void rf_stand_in_claim(struct rf_stand_in *stand_in);
 /* After the library worked on the inner request: keeps the stand-in and the program's handle as the
-   program expects them. */
-void rf_stand_in_update(MPI_Request *request, MPI_Request inner);
+   program expects them. The stand-in, or NULL, was found before: afterwards the same handle may be
+   that of another request of another thread. */
+void rf_stand_in_update(struct rf_stand_in *stand_in, MPI_Request *request, MPI_Request inner);
 /* The parked request behind this handle is cancelled: it will never be posted. */
 void rf_stand_in_cancelled(MPI_Request request);
 /* The program frees its handle. What is held stays until the recording is over. */

@@ -67,7 +67,10 @@ static void make_progress(void) {
 }
 
 bool rf_look(MPI_Request request, MPI_Status *status) {
+    static int looking; /* two threads must not both put the handler aside */
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    if (rf_the_session.concurrent)
+        rf_lock(&looking);
     if (RF_ABI_LOOK_RAISES) {
         rf_reals.Comm_get_errhandler(MPI_COMM_WORLD, &handler);
         rf_reals.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
@@ -79,6 +82,8 @@ bool rf_look(MPI_Request request, MPI_Status *status) {
         if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN)
             rf_reals.Errhandler_free(&handler);
     }
+    if (rf_the_session.concurrent)
+        rf_unlock(&looking);
     return flag;
 }
 
@@ -105,6 +110,6 @@ void rf_await(const struct rf_here *here, MPI_Request request) {
 
 void rf_answer_failure(void) {
     rf_progress_go(&rf_the_session.replayer);
-    if (++rf_mpi.answers % ANSWERS_PER_LOOK == 0)
+    if (++rf_self.answers % ANSWERS_PER_LOOK == 0)
         make_progress();
 }

@@ -24,6 +24,11 @@ static inline void notice_generalized(const char *name) {
         rf_mpi.generalized = true;
 }
 
+/* Partitioned communication is matched in the order of its first call. */
+static inline bool is_matched(const char *name) {
+    return strncmp(name, "MPI_Psend_init", 14) == 0 || strncmp(name, "MPI_Precv_init", 14) == 0;
+}
+
 #define RF_WRAP_HANDLED(result, name, parameters, arguments)
 #define RF_WRAP_LOCAL(result, name, parameters, arguments)
 
@@ -34,7 +39,7 @@ static inline void notice_generalized(const char *name) {
             return rf_real()->name arguments;                                                      \
         RF_ENTER(name, arguments);                                                                 \
         result value = rf_reals.name arguments;                                                    \
-        rf_depth--;                                                                                \
+        rf_leave_quietly();                                                                        \
         return value;                                                                              \
     }
 
@@ -42,7 +47,10 @@ static inline void notice_generalized(const char *name) {
     RF_WRAPPER(result, name, parameters) {                                                         \
         RF_ENTER(name, arguments);                                                                 \
         before(&here, dest, tag, count);                                                           \
-        return after_send(&here, dest, comm, rf_reals.name arguments);                             \
+        rf_turn_begin(&here);                                                                      \
+        result code = rf_reals.name arguments;                                                     \
+        rf_turn_end(&here);                                                                        \
+        return after_send(&here, dest, comm, code);                                                \
     }
 
 #define RF_WRAP_CALL(result, name, parameters, arguments)                                          \
@@ -50,7 +58,12 @@ static inline void notice_generalized(const char *name) {
         RF_ENTER(name, arguments);                                                                 \
         before(&here, RF_NO_PEER, RF_NO_PEER, 0);                                                  \
         notice_generalized("MPI_" #name);                                                          \
-        return rf_leave(&here, rf_reals.name arguments);                                           \
+        if (is_matched("MPI_" #name))                                                              \
+            rf_turn_begin(&here);                                                                  \
+        result code = rf_reals.name arguments;                                                     \
+        if (is_matched("MPI_" #name))                                                              \
+            rf_turn_end(&here);                                                                    \
+        return rf_leave(&here, code);                                                              \
     }
 
 /* What these return comes from outside and is not kept yet, so the user is told. */
@@ -60,7 +73,7 @@ static inline void notice_generalized(const char *name) {
         rf_note_unsupported(RF_FN_##name, "MPI_" #name);                                           \
         notice_generalized("MPI_" #name);                                                          \
         result value = rf_reals.name arguments;                                                    \
-        rf_depth--;                                                                                \
+        rf_leave_quietly();                                                                        \
         return value;                                                                              \
     }
 

@@ -18,7 +18,7 @@ RF_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
     if (failure)
         return failure;
     self->inside++;
-    uint32_t number = 0;
+    uint32_t number = RF_NO_THREAD;
     if (child) {
         child->start_c11 = start;
         child->argument = argument;

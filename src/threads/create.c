@@ -3,9 +3,9 @@
 #include "threads/hook.h"
 
 bool rf_creates(uintptr_t address) {
-    if (!rf_threads.on && rf_threads.wanted && !rf_address_of(address)->internal)
+    if (!rf_threads.on && rf_threads.wanted && !rf_inside_early && !rf_is_internal(address))
         rf_threads_begin();
-    return rf_here() && !rf_address_of(address)->internal;
+    return rf_here_from(address);
 }
 
 struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what, uintptr_t address,
@@ -50,7 +50,7 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (failure)
         return failure;
     self->inside++;
-    uint32_t number = 0; /* the child may be gone when its creation has returned */
+    uint32_t number = RF_NO_THREAD; /* the child may be gone when its creation has returned */
     if (child) {
         child->start = start;
         child->argument = argument;

@@ -4,6 +4,8 @@
 
 #include "threads/state.h"
 
+#define RF_NO_THREAD UINT32_MAX /* the number of one of which nothing could be recorded */
+
 /* Is the thread that is created from here one of the program's, and recorded or replayed? */
 bool rf_creates(uintptr_t address);
 /* Before it is created. NULL: not to be recorded, or, with a failure, not to be created. */

@@ -7,10 +7,11 @@
 #include "threads/real.h"
 #include "threads/state.h"
 
-#define RF_PASS(call)                                                                              \
-    struct rf_thread *self = rf_here();                                                            \
+#define RF_PASS_FROM(address, call)                                                                \
+    struct rf_thread *self = rf_here_from(address);                                                \
     if (__builtin_expect(!self, 1))                                                                \
     return rf_real()->call
+#define RF_PASS(call) RF_PASS_FROM(RF_HERE_ADDRESS, call)
 
 /* In a replay, what is to be had now can mostly be had at once: `trying` says `busy` if not. Only
    then the thread says that it blocks, and waits. */
@@ -61,7 +62,7 @@
 
 #define RF_LOCK_OTHER(operation, address, mutex, plain, trying, busy)                              \
     do {                                                                                           \
-        RF_PASS(plain);                                                                            \
+        RF_PASS_FROM(address, plain);                                                              \
         RF_WAIT(operation, address, mutex, plain, trying, busy, rf_take_lock);                     \
     } while (0)
 
@@ -112,7 +113,7 @@
 #define RF_UNLOCK_OTHER(address, object, plain)                                                    \
     do {                                                                                           \
         struct rf_thread *self = rf_self;                                                          \
-        if (rf_ticks() && rf_here())                                                               \
+        if (rf_ticks() && rf_here_from(address))                                                   \
             rf_tick(self, RF_OP_UNLOCK, address, object);                                          \
         int code = rf_real()->plain;                                                               \
         if (self && rf_threads.replays)                                                            \

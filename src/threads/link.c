@@ -12,13 +12,19 @@ static void begin(void) {
 }
 
 static void enter(void) {
-    if (rf_self)
-        rf_self->inside++;
+    struct rf_thread *self = rf_self;
+    if (!self)
+        rf_inside_early++;
+    else if (self->inside++ == 0 && self->place)
+        rf_turn_blocks(self, RF_OP_LIBRARY, 0);
 }
 
 static void leave(void) {
-    if (rf_self)
-        rf_self->inside--;
+    struct rf_thread *self = rf_self;
+    if (!self)
+        rf_inside_early--;
+    else if (--self->inside == 0 && self->place)
+        rf_turn_goes_on(self);
 }
 
 static int number(void) {
@@ -53,6 +59,19 @@ static void played(void) {
     }
 }
 
+static void blocks(const char *name, uintptr_t address) {
+    (void)name;
+    struct rf_thread *self = outside();
+    if (self && rf_threads.replays)
+        rf_turn_blocks(self, RF_OP_LIBRARY, address);
+}
+
+static void goes_on(void) {
+    struct rf_thread *self = outside();
+    if (self && rf_threads.replays)
+        rf_turn_goes_on(self);
+}
+
 static bool keeps_time(void) {
     return false;
 }
@@ -74,6 +93,8 @@ const struct rf_threads_link refrain_threads_link = {
     .take = take,
     .await = await,
     .played = played,
+    .blocks = blocks,
+    .goes_on = goes_on,
     .keeps_time = keeps_time,
     .time = keep_time,
 };

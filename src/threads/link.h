@@ -31,6 +31,9 @@ struct rf_threads_link {
     void (*take)(const char *name, uintptr_t address, const void *object);
     void (*await)(const char *name, uintptr_t address);
     void (*played)(void);
+    /* Replay: the thread is in a call that may block, and has come out of it. */
+    void (*blocks)(const char *name, uintptr_t address);
+    void (*goes_on)(void);
     /* Are times to be kept? (--values time) The value that is returned to the program: that of now,
        recorded, or the recorded one. */
     bool (*keeps_time)(void);

@@ -53,7 +53,7 @@ RF_HOOK int pthread_once(pthread_once_t *control, void (*function)(void)) {
 }
 
 RF_HOOK void call_once(once_flag *flag, void (*function)(void)) {
-    struct rf_thread *self = rf_here();
+    struct rf_thread *self = rf_here_from(RF_HERE_ADDRESS);
     if (!self) {
         rf_real()->call_once(flag, function);
         return;

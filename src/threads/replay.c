@@ -282,6 +282,10 @@ int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 
 void rf_turn_await_any(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     rf_turn_wake(self);
+    if (rf_ticks()) {
+        show(self, what, address);
+        rf_rolt_await_any(self);
+    }
     while (at_entry(self) && self->next.type == RF_THREAD_LOG_EDGE && !self->free) {
         wait_for(self, what, address, self->next.thread, self->next.count);
         rf_replay_next(self);

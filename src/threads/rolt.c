@@ -65,6 +65,12 @@ void rf_tick(struct rf_thread *self, enum rf_operation what, uintptr_t address,
     }
 }
 
+void rf_rolt_await_any(struct rf_thread *self) {
+    for (uint32_t i = 0; i < rf_threads.places->count; i++)
+        if (i != self->number)
+            wait_for(self, i, self->place->next);
+}
+
 void rf_rolt_await(struct rf_thread *self) {
     uint64_t stamp = self->clock + 1;
     if (self->next.type == RF_THREAD_LOG_JUMP && self->next.operation == self->done + 1) {

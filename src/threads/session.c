@@ -20,11 +20,25 @@
 
 struct rf_threads rf_threads = {.unlocks = true};
 _Thread_local struct rf_thread *rf_self;
+_Thread_local unsigned rf_inside_early;
 
 static struct rf_thread main_thread;
 static pthread_key_t ending;
 static pid_t owner;
 static bool begun;
+
+uintptr_t rf_pages[RF_PAGES];
+
+bool rf_page_learn(uintptr_t address) {
+    uintptr_t page = address >> 12;
+    if (rf_self)
+        rf_self->inside++;
+    bool internal = rf_address_of(address)->internal;
+    if (rf_self)
+        rf_self->inside--;
+    __atomic_store_n(&rf_pages[page % RF_PAGES], page << 1 | internal, __ATOMIC_RELAXED);
+    return internal;
+}
 
 rf_adapter_differs *rf_find_adapter(void) {
     static rf_adapter_differs *found;
@@ -160,9 +174,11 @@ static void end_thread(void *argument) {
 
 void rf_thread_enter(struct rf_thread *self) {
     rf_self = rf_anybody = self;
-    self->other = rf_threads.replays || rf_threads.order != RF_ORDER_EDGES;
+    self->other = rf_threads.replays || rf_threads.order != RF_ORDER_EDGES || !rf_threads.plain;
     if (self->place)
         self->place->handle = (uint64_t)pthread_self();
+    self->inside += rf_inside_early;
+    rf_inside_early = 0;
     self->inside++;
     pthread_setspecific(ending, self);
     self->inside--;
@@ -241,7 +257,8 @@ static void end_replay(int status) {
         rf_turn_wake(self);
         rf_turn_blocks(self, RF_OP_EXIT, 0);
         wait_for_others();
-        if (rf_thread_log_head(rf_threads.turns)->finished && self->done < self->recorded)
+        if (rf_thread_log_head(rf_threads.turns)->finished &&
+            self->done < self->cursor.record->at_exit)
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
     }
     if (!rf_threads.plain)

@@ -23,7 +23,7 @@ struct rf_thread {
         struct {
             unsigned inside; /* how deep in what is not the program's */
             bool free;       /* past the end of what was recorded of it */
-            bool other;      /* replayed, or not recorded by edges */
+            bool other;      /* replayed, or not by edges, or who calls has to be asked for */
         };
         uint64_t special; /* 0: none of these */
     };
@@ -100,9 +100,30 @@ extern struct rf_thread rf_nobody RF_OURS;
 extern _Thread_local struct rf_thread *rf_anybody RF_OURS
     __attribute__((tls_model("initial-exec")));
 
+/* How deep a thread is in a library for message passing before it has a number. */
+extern _Thread_local unsigned rf_inside_early RF_OURS __attribute__((tls_model("initial-exec")));
+
 RF_STEP struct rf_thread *rf_here(void) {
     struct rf_thread *self = rf_self;
     return self && !self->inside && !self->free && rf_threads.on ? self : NULL;
+}
+
+/* Is this address in a library for message passing, or in one that such a library is made of? These
+   also work when nobody calls them: one watches every mapping of memory, and locks. Answers are
+   kept by page. */
+#define RF_PAGES 1024u
+extern uintptr_t rf_pages[RF_PAGES] RF_OURS;
+bool rf_page_learn(uintptr_t address);
+
+RF_STEP bool rf_is_internal(uintptr_t address) {
+    uintptr_t page = address >> 12;
+    uintptr_t known = __atomic_load_n(&rf_pages[page % RF_PAGES], __ATOMIC_RELAXED);
+    return __builtin_expect(known >> 1 == page, 1) ? known & 1 : rf_page_learn(address);
+}
+
+RF_STEP struct rf_thread *rf_here_from(uintptr_t address) {
+    struct rf_thread *self = rf_here();
+    return self && (rf_threads.plain || !rf_is_internal(address)) ? self : NULL;
 }
 
 /* ---- session.c ---- */

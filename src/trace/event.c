@@ -27,7 +27,7 @@ const char *const rf_column_names[] = {
     [RF_COL_INDEX] = "index", [RF_COL_COUNT] = "count",         [RF_COL_CLASS] = "class",
     [RF_COL_CALL] = "call",   [RF_COL_HASH] = "hash",           [RF_COL_HOW] = "how",
     [RF_COL_CODE] = "code",   [RF_COL_CANCELLED] = "cancelled", [RF_COL_VALUE] = "value",
-    [RF_COL_STAMP] = "stamp", [RF_COL_BACK] = "back",
+    [RF_COL_STAMP] = "stamp", [RF_COL_BACK] = "back",           [RF_COL_THREAD] = "thread",
 };
 
 _Static_assert(RF_KINDS <= 1 << RF_KIND_BITS, "a kind must fit its bits");

@@ -33,6 +33,7 @@ enum rf_column {
     RF_COL_VALUE,     /* what the outside returned */
     RF_COL_STAMP,     /* place in the order of all deliveries, as a difference */
     RF_COL_BACK,      /* how many open events ago; 0: the event before */
+    RF_COL_THREAD,    /* number of a thread of the process, the same in every run */
     RF_COL_CANCELLED, /* 1, or 0 if the request completed all the same; RF_UNKNOWN at first */
 };
 
@@ -94,7 +95,8 @@ struct rf_event {
 /* Does an event of this kind tell what the outside decided? The others are bookkeeping, and are
    neither counted nor numbered. */
 static inline bool rf_is_decision(enum rf_kind kind) {
-    return kind != RF_CHECK && kind != RF_LATE && kind != RF_END && kind != RF_STAMP;
+    return kind != RF_CHECK && kind != RF_LATE && kind != RF_END && kind != RF_STAMP &&
+           kind != RF_THREAD;
 }
 
 /* Where in the program a call was made, and of what. Stable under address randomisation. */

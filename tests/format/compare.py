@@ -22,6 +22,7 @@ RUNS = [
     ("errors_wait", [], 4),
     ("irecv_wildcard", [], 4),
     ("cancel", [], 4),
+    ("thr_complete", [], 4),
     ("longrun", ["4000"], 2),
     ("crash", ["segfault", "25"], 4),
     ("crash", ["mpi_abort"], 3),

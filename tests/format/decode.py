@@ -26,8 +26,9 @@ KINDS = [
     ("cancel", "cancelled", None, "open"),
     ("value", "value", "call", "repeats"),
     ("stamp", "stamp", "back", ""),
+    ("thread", "thread", None, ""),
 ]
-NONE, LATE, CHECK, END = 4, 9, 10, 11
+NONE, LATE, CHECK, END, THREAD = 4, 9, 10, 11, 15
 UNKNOWN, UNDEFINED = -(2**31), -(2**31) + 1
 GOES_ON = 2**31
 SLOT = struct.Struct("<IiiI")
@@ -507,10 +508,16 @@ class Trace:
                 meant = left_open[len(left_open) - entry.run]
                 meant.first, meant.second = entry.first, entry.second
         number = 0
+        thread = None
         for entry in entries:
+            if entry.what & 15 == THREAD:
+                thread = entry.first
             if entry.what & 15 != END:
-                decision = KINDS[entry.what & 15][0] not in ("check", "late")
-                yield self.event(entry, number if decision else None)
+                decision = KINDS[entry.what & 15][0] not in ("check", "late", "thread")
+                event = self.event(entry, number if decision else None)
+                if thread is not None:
+                    event["thread"] = thread
+                yield event
                 if decision:
                     number += entry.run if flag_of(entry.what) == "repeats" else 1
         yield {"rank": self.rank, "event": number, "kind": "end", "code": self.code}
@@ -518,7 +525,7 @@ class Trace:
     def event(self, entry, number):
         kind, first, second, flag = KINDS[entry.what & 15]
         event = {"rank": self.rank, "event": number, "kind": kind}
-        if entry.what & 15 != CHECK:
+        if entry.what & 15 not in (CHECK, THREAD):
             function, module, offset = self.sites[entry.what >> 14]
             event.update(function=function, module=self.modules[module], offset=offset)
         event["channel"] = entry.what >> 4 & 1023

@@ -156,7 +156,7 @@ static void play_some(struct rf_session *session) {
         assert_ptr_equal(event, rf_replay_peek(session));
         assert_int_equal(event->first, 5);
         assert_int_equal(event->second, 6);
-        assert_int_equal(replayer->used, i);
+        assert_int_equal(replayer->cursor.used, i);
         rf_replay_take(replayer);
     }
     const struct rf_event *event = rf_replay_expect(session, &receive, RF_IS(SET), 0, NULL);

@@ -1,0 +1,93 @@
+/* Blocking receives of programs whose threads call at the same time.
+
+   No lock and no turn may be held while a call blocks. So a blocking receive is a nonblocking one,
+   whose post takes its turn among the posts and sends of all threads, and a wait. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "mpi/complete_replay.h"
+#include "mpi/receive.h"
+
+/* Replay: a thread whose recording was cut off in this very call has posted its receive, and what
+   that took, if anything, nobody knows. */
+static int post_again(const struct rf_here *here, struct rf_blocking *call,
+                      const struct rf_receive *receive, MPI_Request *request) {
+    if (call->wild && !rf_recorded_error(here) && rf_replay_at_cut(&rf_the_session))
+        return rf_stand_in_park(receive, RF_MATCH_UNKNOWN, request);
+    rf_blocking_replay(here, call);
+    return rf_receive_post(receive, call->source, call->tag, request);
+}
+
+static int start_send(const struct rf_sending *sending, MPI_Comm comm, MPI_Request *request) {
+#ifdef RF_ABI_LARGE_COUNTS
+    if (sending->count > INT_MAX)
+        return rf_reals.Isend_c(sending->buffer, sending->count, sending->type, sending->dest,
+                                sending->tag, comm, request);
+#endif
+    return rf_reals.Isend(sending->buffer, (int)sending->count, sending->type, sending->dest,
+                          sending->tag, comm, request);
+}
+
+/* A call that is refused because of what it sends must not receive either. */
+static int start_both(const struct rf_here *here, struct rf_blocking *call,
+                      const struct rf_receive *receive, const struct rf_sending *sending,
+                      MPI_Request *received, MPI_Request *sent) {
+    rf_turn_begin_ordered(here);
+    int code = rf_recording() ? rf_receive_post(receive, call->source, call->tag, received)
+                              : post_again(here, call, receive, received);
+    if (code == MPI_SUCCESS && sending) {
+        code = start_send(sending, call->comm, sent);
+        if (code != MPI_SUCCESS) {
+            rf_reals.Cancel(received);
+            rf_reals.Request_free(received);
+        }
+    }
+    rf_turn_end_ordered(here);
+    return code;
+}
+
+static int wait_for(const struct rf_here *here, MPI_Request *request, MPI_Status *status) {
+    if (rf_recording())
+        return rf_reals.Wait(request, status);
+    if (rf_stand_in_find(*request))
+        return rf_replay_wait(here, request, status);
+    rf_await(here, *request);
+    return rf_reals.Wait(request, status);
+}
+
+int rf_receive_in_order(const struct rf_here *here, struct rf_blocking *call,
+                        const struct rf_receive *receive, const struct rf_sending *sending) {
+    MPI_Request received = MPI_REQUEST_NULL;
+    MPI_Request sent = MPI_REQUEST_NULL;
+    int code = start_both(here, call, receive, sending, &received, &sent);
+    if (code != MPI_SUCCESS)
+        return code;
+    if (sending && !rf_recording())
+        rf_bell_ring(rf_bell_owner(call->comm, sending->dest, true));
+    code = wait_for(here, &received, call->status);
+    if (!sending)
+        return code;
+    int other = wait_for(here, &sent, MPI_STATUS_IGNORE);
+    return code == MPI_SUCCESS ? other : code;
+}
+
+/* What is sent is what the receive overwrites, so it is sent from a copy, as the library does. */
+int rf_replace_in_order(const struct rf_here *here, struct rf_blocking *call,
+                        const struct rf_receive *receive, int dest, int tag) {
+    int size = 0;
+    int position = 0;
+    int code = MPI_ERR_COUNT;
+    if (receive->count <= INT_MAX)
+        code = rf_reals.Pack_size((int)receive->count, receive->type, receive->comm, &size);
+    char *copy = code == MPI_SUCCESS ? malloc((size_t)size + 1) : NULL;
+    if (code == MPI_SUCCESS && !copy)
+        code = MPI_ERR_NO_MEM;
+    if (code == MPI_SUCCESS)
+        code = rf_reals.Pack(receive->buffer, (int)receive->count, receive->type, copy, size,
+                             &position, receive->comm);
+    struct rf_sending sending = {copy, position, MPI_PACKED, dest, tag};
+    if (code == MPI_SUCCESS)
+        code = rf_receive_in_order(here, call, receive, &sending);
+    free(copy);
+    return code;
+}

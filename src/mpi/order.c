@@ -1,0 +1,97 @@
+#include "mpi/order.h"
+
+#include <dlfcn.h>
+
+#include "mpi/kept.h"
+#include "threads/adapter.h"
+
+struct rf_order rf_order;
+_Thread_local struct rf_self rf_self
+    __attribute__((tls_model("initial-exec"))) = {.depth = RF_STRANGER};
+
+RF_EXPORT rf_adapter_differs refrain_adapter_differs;
+
+/* The library for threads says that a replay differs where threads meet. */
+void refrain_adapter_differs(const char *function, uintptr_t address, const char *text) {
+    struct rf_here here = {function, 0, address};
+    rf_diverge(&rf_the_session, address ? &here : NULL, NULL, NULL, "%s", text);
+}
+
+/* What the command line sees of a thread that may block in MPI. */
+static void show(const struct rf_here *here) {
+    if (here)
+        rf_order.link->blocks(here->name, here->address);
+    else
+        rf_order.link->goes_on();
+}
+
+void rf_order_find(void) {
+    const struct rf_threads_link *link = dlsym(RTLD_DEFAULT, RF_THREADS_LINK);
+    if (link && link->version == RF_THREADS_LINK_VERSION)
+        rf_order.found = rf_order.link = link;
+}
+
+/* Where threads take turns by themselves, or all at once, they are told apart from the beginning:
+   nobody tells when the second one comes. */
+void rf_order_open(struct rf_session *session, int level, bool record) {
+    const struct rf_threads_link *link = rf_order.link;
+    session->concurrent = level >= 3;
+    /* A replay begins with what was recorded. */
+    if (link && level >= 2 && (record || link->wanted()))
+        link->begin();
+    if (link && !link->wanted())
+        link = rf_order.link = NULL;
+    if (!link || level < 2)
+        return;
+    session->concurrent = true;
+    rf_strands_open(session, link->number());
+    rf_order.on = session->shared;
+}
+
+void rf_order_replay(struct rf_session *session) {
+    if (rf_order.link)
+        session->replayer.show = show;
+    if (session->shared)
+        session->replayer.shared = session;
+}
+
+bool rf_order_meet(void) {
+    struct rf_session *session = &rf_the_session;
+    rf_self.depth &= ~RF_STRANGER;
+    if (!rf_order.on)
+        return true;
+    rf_self.foreign = !rf_strand_meet(session, rf_order.link->number());
+    return !rf_self.foreign;
+}
+
+/* A callback of the program, made from inside such a call, is part of its turn. */
+void rf_turn_begin_ordered(const struct rf_here *here) {
+    if (rf_self.in_turn)
+        return;
+    if (rf_recording())
+        rf_lock(&rf_order.lock);
+    rf_self.awaited = !rf_recording() && !rf_free();
+    if (rf_self.awaited)
+        rf_order.link->await(here->name, here->address);
+    rf_self.in_turn = true;
+    rf_self.turn_depth = rf_depth;
+}
+
+void rf_turn_end_ordered(const struct rf_here *here) {
+    if (!rf_self.in_turn || rf_depth > rf_self.turn_depth)
+        return;
+    rf_self.in_turn = false;
+    if (rf_recording()) {
+        rf_order.link->take(here->name, here->address, &rf_order.object);
+        rf_unlock(&rf_order.lock);
+    } else if (rf_self.awaited) {
+        rf_order.link->played();
+    }
+}
+
+void rf_turn_drop_ordered(void) {
+    if (!rf_self.in_turn || rf_depth > rf_self.turn_depth)
+        return;
+    rf_self.in_turn = false;
+    rf_unlock(&rf_order.lock);
+}

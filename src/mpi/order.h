@@ -1,0 +1,66 @@
+/* Threads that call MPI at the same time, or one after the other (order.c).
+
+   What each of them is told is kept in its own strand of the stream (engine/strands.h). What all of
+   them do to the one order in which MPI matches messages (posting a receive, starting a send,
+   finding a message) takes a turn on one object of the library for threads (threads/link.h): while
+   recording, a lock is held around the library's call, which never blocks, and the turn is taken
+   before the lock is given back; a replay waits for the turn. */
+#ifndef RF_MPI_ORDER_H
+#define RF_MPI_ORDER_H
+
+#include "engine/session.h"
+#include "threads/link.h"
+
+struct rf_order {
+    const struct rf_threads_link *found; /* NULL if the library for threads is not there */
+    const struct rf_threads_link *link;  /* the same, if it is wanted */
+    bool on;                             /* several threads may call, and their order is kept */
+    int lock;   /* record: held while the library enters something into its order */
+    int object; /* its address stands for that order */
+};
+extern struct rf_order rf_order RF_OURS;
+
+/* What a thread has of the adapter for itself. */
+struct rf_self {
+    unsigned depth;         /* first, for the entry points of Fortran; see adapter.h */
+    bool answered;          /* the current call has had its event */
+    bool entered;           /* the library for threads knows that this thread is inside MPI */
+    bool foreign;           /* not a thread of the program */
+    bool in_turn;           /* it is entering something into the order */
+    bool awaited;           /* replay: and waited for its turn */
+    unsigned turn_depth;    /* and how deep it was then */
+    unsigned answers;       /* replay: failures answered without asking the library */
+    struct rf_here current; /* replay: the call that is being made */
+};
+extern _Thread_local struct rf_self rf_self RF_OURS __attribute__((tls_model("initial-exec")));
+
+/* Looks for the library for threads, before MPI is initialised. */
+void rf_order_find(void);
+/* MPI is initialised by this thread: with what level of thread support (0 to 3)? The session's
+   mode is not set yet. */
+void rf_order_open(struct rf_session *session, int level, bool record);
+/* The replayer is open. */
+void rf_order_replay(struct rf_session *session);
+/* The first call of this thread. False if it is none of the program's. */
+bool rf_order_meet(void);
+
+/* Around the library's call that enters something into the order. */
+void rf_turn_begin_ordered(const struct rf_here *here);
+void rf_turn_end_ordered(const struct rf_here *here);
+/* While recording, what turns out to have entered nothing takes no turn. */
+void rf_turn_drop_ordered(void);
+
+RF_STEP void rf_turn_begin(const struct rf_here *here) {
+    if (__builtin_expect(rf_order.on, 0)) {
+        const struct rf_here copy = *here;
+        rf_turn_begin_ordered(&copy);
+    }
+}
+RF_STEP void rf_turn_end(const struct rf_here *here) {
+    if (__builtin_expect(rf_order.on, 0)) {
+        const struct rf_here copy = *here;
+        rf_turn_end_ordered(&copy);
+    }
+}
+
+#endif
