@@ -71,7 +71,7 @@ RF_HOOK int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict
 }
 
 RF_APART int unlock_other(mtx_t *mutex, uintptr_t address) {
-    RF_UNLOCK_OTHER(address, mutex, mtx_unlock(mutex));
+    RF_UNLOCK_OTHER(address, mutex, mtx_unlock(mutex), rf_turn_wake_soon);
 }
 
 RF_HOOK int mtx_unlock(mtx_t *mutex) {

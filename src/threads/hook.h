@@ -110,14 +110,14 @@
     if (__builtin_expect(!rf_threads.unlocks, 1))                                                  \
     return rf_real_functions.plain
 
-#define RF_UNLOCK_OTHER(address, object, plain)                                                    \
+#define RF_UNLOCK_OTHER(address, object, plain, wake)                                              \
     do {                                                                                           \
         struct rf_thread *self = rf_self;                                                          \
         if (rf_ticks() && rf_here_from(address))                                                   \
             rf_tick(self, RF_OP_UNLOCK, address, object);                                          \
         int code = rf_real()->plain;                                                               \
         if (self && rf_threads.replays)                                                            \
-            rf_turn_wake(self);                                                                    \
+            wake(self);                                                                            \
         return code;                                                                               \
     } while (0)
 

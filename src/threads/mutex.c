@@ -34,7 +34,7 @@ RF_HOOK int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 }
 
 RF_APART int unlock_other(pthread_mutex_t *mutex, uintptr_t address) {
-    RF_UNLOCK_OTHER(address, mutex, pthread_mutex_unlock(mutex));
+    RF_UNLOCK_OTHER(address, mutex, pthread_mutex_unlock(mutex), rf_turn_wake_soon);
 }
 
 RF_HOOK int pthread_mutex_unlock(pthread_mutex_t *mutex) {

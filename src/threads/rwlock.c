@@ -53,7 +53,7 @@ RF_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
 }
 
 RF_APART int unlock_other(pthread_rwlock_t *lock, uintptr_t address) {
-    RF_UNLOCK_OTHER(address, lock, pthread_rwlock_unlock(lock));
+    RF_UNLOCK_OTHER(address, lock, pthread_rwlock_unlock(lock), rf_turn_wake_soon);
 }
 
 RF_HOOK int pthread_rwlock_unlock(pthread_rwlock_t *lock) {

@@ -17,7 +17,7 @@ RF_HOOK int pthread_spin_trylock(pthread_spinlock_t *lock) {
 }
 
 RF_APART int unlock_other(pthread_spinlock_t *lock, uintptr_t address) {
-    RF_UNLOCK_OTHER(address, lock, pthread_spin_unlock(lock));
+    RF_UNLOCK_OTHER(address, lock, pthread_spin_unlock(lock), rf_turn_wake);
 }
 
 RF_HOOK int pthread_spin_unlock(pthread_spinlock_t *lock) {

@@ -19,6 +19,8 @@ struct worker {
     uint64_t random; /* state of its generator, the same in every run */
     uint64_t hash;   /* depends on the order in which the threads came */
     pthread_t thread;
+    void *(*function)(void *);
+    pthread_barrier_t *start;
 };
 
 static inline double now(void) {
@@ -76,6 +78,13 @@ static inline void report(const char *name, long size, long threads, uint64_t ha
     }
 }
 
+/* All begin together, else the first would be through before the last one is there. */
+static inline void *begin_together(void *argument) {
+    struct worker *worker = (struct worker *)argument;
+    pthread_barrier_wait(worker->start);
+    return worker->function(worker);
+}
+
 /* Runs `function` in as many threads as the arguments say, each with its share of the size. */
 static inline int run(const char *name, int argc, char **argv, long size, long threads,
                       void *(*function)(void *)) {
@@ -84,11 +93,18 @@ static inline int run(const char *name, int argc, char **argv, long size, long t
     threads = argument(argc, argv, 2, threads);
     if (threads > THREADS_MOST)
         threads = THREADS_MOST;
+    static pthread_barrier_t start;
+    pthread_barrier_init(&start, NULL, (unsigned)threads);
     double started = now();
     for (int i = 0; i < threads; i++) {
         struct worker *worker = &workers[i];
-        *worker = (struct worker){i, (int)threads, size / threads, (uint64_t)i, 0, 0};
-        if (pthread_create(&worker->thread, NULL, function, worker) != 0) {
+        worker->number = i;
+        worker->threads = (int)threads;
+        worker->size = size / threads;
+        worker->random = (uint64_t)i;
+        worker->function = function;
+        worker->start = &start;
+        if (pthread_create(&worker->thread, NULL, begin_together, worker) != 0) {
             perror("pthread_create");
             return 1;
         }
