@@ -71,7 +71,7 @@ class Pool {
 int main(int argc, char **argv) {
     long size = argument(argc, argv, 1, 100000);
     long threads = argument(argc, argv, 2, 4);
-    double started = now();
+    double started = now(), spent_before = spent();
     Pool pool(static_cast<int>(threads));
     for (long task = 0; task < size; task++)
         pool.submit([task](int number) {
@@ -80,5 +80,5 @@ int main(int argc, char **argv) {
                    static_cast<std::uint64_t>(number);
         });
     std::uint64_t hash = pool.finish();
-    report("standard", size, threads, hash, now() - started);
+    report("standard", size, threads, hash, now() - started, spent() - spent_before);
 }
