@@ -270,25 +270,26 @@ void rf_bytes_record(struct rf_thread *self, enum rf_operation what, uintptr_t a
     rf_commit(self, what);
 }
 
+/* Most failures are like the one before, and many of them come in a row. */
 void rf_failure_record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                        int code) {
     uint64_t operation = self->record->done + 1;
     uint32_t site = site_of(self, what, address);
     uint64_t failure = (uint64_t)site << 32 | (uint32_t)code;
-    uint32_t run;
-    if (self->failures && self->failing == operation && self->failure == failure) {
-        memcpy(&run, self->failures, sizeof run);
-        run++;
-        memcpy(self->failures, &run, sizeof run);
+    bool again = self->failure == failure;
+    if (again && self->failures && self->failing == operation && *self->failures < UINT8_MAX) {
+        ++*self->failures;
     } else {
         begin_entry(self);
         uint8_t entry[48] = {0};
-        uint8_t *at = put_type(self, entry, operation, RF_THREAD_LOG_FAILURE);
-        at = rf_varint_put(at, site);
-        at = rf_varint_put(at, (uint64_t)code);
-        run = 1;
-        memcpy(at, &run, sizeof run);
-        uint8_t *place = put(self, entry, (size_t)(at - entry) + sizeof run);
+        uint8_t *at =
+            put_type(self, entry, operation, again ? RF_THREAD_LOG_AGAIN : RF_THREAD_LOG_FAILURE);
+        if (!again) {
+            at = rf_varint_put(at, site);
+            at = rf_varint_put(at, (uint64_t)code);
+        }
+        *at = 1;
+        uint8_t *place = put(self, entry, (size_t)(at - entry) + 1);
         if (place) {
             self->logged = operation;
             self->failures = place + (at - entry);

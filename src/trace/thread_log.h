@@ -26,15 +26,16 @@
 enum rf_thread_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2, RF_ORDER_EVERY = 3 };
 
 /* What an entry says of an operation: its first number is RF_THREAD_LOG_TYPES * (operations since
-   the entry before) + type, never 0. All but CHECK go on with the number of the site. */
+   the entry before) + type, never 0. All but CHECK and AGAIN go on with the number of the site. */
 enum rf_thread_log_type {
     RF_THREAD_LOG_NOTHING,
     RF_THREAD_LOG_EDGE,    /* thread, then how many operations beyond those known of it */
-    RF_THREAD_LOG_FAILURE, /* error code, then 4 bytes: how many operations in a row failed so */
+    RF_THREAD_LOG_FAILURE, /* error code, then a byte: how many operations in a row failed so */
     RF_THREAD_LOG_VALUE,   /* a number, zigzag */
     RF_THREAD_LOG_BYTES,   /* how many in all, how many here, and these */
     RF_THREAD_LOG_CHECK,   /* 2 bytes of the signature of all operations so far */
     RF_THREAD_LOG_JUMP,    /* ROLT: by how much more than 1 the clock went on */
+    RF_THREAD_LOG_AGAIN,   /* a FAILURE with the site and the code of the one before: the byte */
 };
 #define RF_THREAD_LOG_TYPES 8u
 
