@@ -121,8 +121,8 @@ static uint8_t *put(struct rf_thread *self, const uint8_t *entry, size_t size) {
     if (__builtin_expect(self->at + stored > self->limit, 0) && !next_block(self))
         return NULL;
     uint8_t *at = self->at;
-    if (size > 8)
-        memcpy(at + 8, entry + 8, size - 8);
+    if (stored > 8)
+        memcpy(at + 8, entry + 8, stored - 8);
     uint64_t first;
     memcpy(&first, entry, sizeof first);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -252,7 +252,7 @@ void rf_value_record(struct rf_thread *self, enum rf_operation what, uintptr_t a
 
 void rf_bytes_record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                      const void *bytes, size_t size) {
-    enum { MOST = 512 };
+    enum { MOST = 128 };
     uint64_t operation = begin_entry(self);
     size_t done = 0;
     do {

@@ -14,7 +14,7 @@
 
 #define RF_THREAD_LOG_MAGIC "RFTURNS\n"
 #define RF_THREAD_LOG_VERSION 1u
-#define RF_THREAD_LOG_BLOCK 1024u
+#define RF_THREAD_LOG_BLOCK 256u /* of which a thread has one at least */
 #define RF_THREAD_LOG_SITES 4096u
 #define RF_THREAD_LOG_MODULES 128u
 #define RF_THREAD_LOG_THREADS (1u << 20)
