@@ -53,6 +53,13 @@ static const char *thread_order(const struct rf_options *options) {
     return options->thread_order ? options->thread_order : options->threads ? "edges" : NULL;
 }
 
+static bool threads_fit(const char *order, const char *mpi, struct rf_error *error) {
+    if (!order || strcmp(mpi, "mcapi") != 0)
+        return true;
+    rf_fail(error, RF_EXIT_USAGE, "--threads: is not for programs that use MCAPI");
+    return rf_hint(error, "refrain record COMMAND...");
+}
+
 static bool check_checksum(const char *name, struct rf_error *error) {
     if (strcmp(name, "none") == 0 || strcmp(name, "xor") == 0 || strcmp(name, "crc32c") == 0)
         return true;
@@ -252,6 +259,7 @@ int rf_verb_record(const struct rf_options *options) {
         !rf_detect(options->command, options->mpi, thread_order(options) != NULL, &detected,
                    &error) ||
         !fits(options->scheme, detected.mpi, &error) ||
+        !threads_fit(thread_order(options), detected.mpi, &error) ||
         !find_adapter(detected.mpi, thread_order(options), &adapter, &threads, &error) ||
         !rf_new_trace(&trace, options->output, detected.program, &error)) {
         code = rf_report_error(&error);

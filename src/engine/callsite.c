@@ -80,6 +80,8 @@ static bool is_internal(const char *path) {
     static const char *const prefixes[] = {
         "libmpi.so", "libmpich.so", "libopen-pal.so", "libopen-rte.", "mca_", "librefrain-",
         "libmcapi.so",
+        /* the unwinder, for threads that are cancelled */
+        "libgcc_s.so",
         /* what MPI libraries are made of */
         "libpmix.so", "libucm.so", "libucp.so", "libucs.so", "libuct.so", "libuct_", "libucm_",
         "libucx_", "libucs_", "libfabric.so", "libhwloc.so", "libevent", "libpsm", "libibverbs.so",

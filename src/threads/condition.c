@@ -1,6 +1,7 @@
 /* Condition variables. A wait is two operations when it ends: one on the condition, so that it
    comes after the signal even if that was sent without the mutex, and one on the mutex. A replay
    does not touch the real condition: it hands the mutex over in the recorded order. */
+#include "threads/cancel.h"
 #include "threads/hook.h"
 
 RF_HOOK int pthread_cond_signal(pthread_cond_t *condition) {
@@ -37,6 +38,8 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
         rf_real_functions.pthread_mutex_lock(mutex);
         return 0;
     }
+    if (code == RF_CANCELLED)
+        rf_cancel_here(self, address, mutex);
     if (code == 0)
         rf_turn_played(self);
     rf_turn_await(self, RF_OP_COND_RELOCK, address);
@@ -52,9 +55,12 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
         uintptr_t address = RF_HERE_ADDRESS;                                                       \
         if (rf_ticks())                                                                            \
             rf_tick(self, RF_OP_UNLOCK, address, mutex);                                           \
-        if (!rf_threads.replays)                                                                   \
-            return record(self, RF_OP_##operation, address, condition, mutex,                      \
-                          rf_real_functions.plain);                                                \
+        if (!rf_threads.replays) {                                                                 \
+            int result;                                                                            \
+            RF_CANCELLABLE(result, rf_real_functions.plain, self, RF_OP_##operation, address,      \
+                           mutex);                                                                 \
+            return record(self, RF_OP_##operation, address, condition, mutex, result);             \
+        }                                                                                          \
         int code = replay(self, RF_OP_##operation, address, mutex);                                \
         return code == RF_TURN_CUT ? rf_real_functions.plain : code;                               \
     } while (0)

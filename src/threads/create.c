@@ -1,5 +1,6 @@
 /* Threads come and go. Their numbers are part of the recording. */
 #include "threads/create.h"
+#include "threads/cancel.h"
 #include "threads/hook.h"
 #include "threads/rolt.h"
 
@@ -79,13 +80,18 @@ RF_HOOK int pthread_join(pthread_t thread, void **result) {
     RF_PASS(pthread_join(thread, result));
     int code;
     if (!rf_threads.replays) {
-        code = rf_real_functions.pthread_join(thread, result);
+        RF_CANCELLABLE(code, rf_real_functions.pthread_join(thread, result), self, RF_OP_JOIN,
+                       RF_HERE_ADDRESS, NULL);
         record_join(self, RF_OP_JOIN, RF_HERE_ADDRESS, thread);
         return code;
     }
-    rf_turn_await(self, RF_OP_JOIN, RF_HERE_ADDRESS);
+    if (rf_turn_await(self, RF_OP_JOIN, RF_HERE_ADDRESS) == RF_CANCELLED)
+        rf_cancel_here(self, RF_HERE_ADDRESS, NULL);
     rf_turn_blocks(self, RF_OP_JOIN, RF_HERE_ADDRESS);
+    int state; /* it was not cancelled in this call */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
     code = rf_real_functions.pthread_join(thread, result);
+    pthread_setcancelstate(state, NULL);
     rf_turn_goes_on(self);
     rf_turn_played(self);
     return code;
@@ -129,25 +135,4 @@ RF_HOOK int pthread_clockjoin_np(pthread_t thread, void **result, clockid_t cloc
                                  const struct timespec *until) {
     RF_PASS(pthread_clockjoin_np(thread, result, clock, until));
     TRY(TIMEDJOIN, pthread_clockjoin_np(thread, result, clock, until));
-}
-
-static struct rf_place *find_thread(pthread_t thread) {
-    for (uint32_t i = 0; i < rf_threads.places->count; i++) {
-        struct rf_place *place = &rf_threads.places->place[i];
-        if (place->handle == (uint64_t)thread && place->state != RF_PLACE_ENDED)
-            return place;
-    }
-    return NULL;
-}
-
-/* A thread notices that it is cancelled some time after. In a replay it is told when it has done
-   all that it did in the recording. */
-RF_HOOK int pthread_cancel(pthread_t thread) {
-    RF_PASS(pthread_cancel(thread));
-    struct rf_place *place = rf_threads.replays ? find_thread(thread) : NULL;
-    if (place)
-        __atomic_store_n(&place->cancelled, 1, __ATOMIC_SEQ_CST);
-    if (place && __atomic_load_n(&place->done, __ATOMIC_SEQ_CST) < place->recorded)
-        return 0;
-    return rf_real_functions.pthread_cancel(thread);
 }

@@ -115,11 +115,11 @@ static bool next_block(struct rf_thread *self) {
     return true;
 }
 
-/* The first eight bytes last and at once: an entry is there or it is not. Returns where it lies. */
-static uint8_t *put(struct rf_thread *self, const uint8_t *entry, size_t size) {
+/* The first eight bytes last and at once: an entry is there or it is not. */
+static bool put(struct rf_thread *self, const uint8_t *entry, size_t size) {
     size_t stored = size < 8 ? 8 : size;
     if (__builtin_expect(self->at + stored > self->limit, 0) && !next_block(self))
-        return NULL;
+        return false;
     uint8_t *at = self->at;
     if (stored > 8)
         memcpy(at + 8, entry + 8, stored - 8);
@@ -129,7 +129,7 @@ static uint8_t *put(struct rf_thread *self, const uint8_t *entry, size_t size) {
     __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[8])at) : "r"(first));
     self->at += size;
     self->failures = NULL;
-    return at;
+    return true;
 }
 
 static uint8_t *put_type(const struct rf_thread *self, uint8_t *at, uint64_t operation,
@@ -263,8 +263,9 @@ void rf_bytes_record(struct rf_thread *self, enum rf_operation what, uintptr_t a
         at = rf_varint_put(at, size);
         at = rf_varint_put(at, here);
         memcpy(at, (const char *)bytes + done, here);
-        if (put(self, entry, (size_t)(at - entry) + here))
-            self->logged = operation;
+        if (!put(self, entry, (size_t)(at - entry) + here))
+            break;
+        self->logged = operation;
         done += here;
     } while (done < size);
     rf_commit(self, what);
@@ -289,10 +290,9 @@ void rf_failure_record(struct rf_thread *self, enum rf_operation what, uintptr_t
             at = rf_varint_put(at, (uint64_t)code);
         }
         *at = 1;
-        uint8_t *place = put(self, entry, (size_t)(at - entry) + 1);
-        if (place) {
+        if (put(self, entry, (size_t)(at - entry) + 1)) {
             self->logged = operation;
-            self->failures = place + (at - entry);
+            self->failures = self->at - 1;
             self->failure = failure;
         }
     }

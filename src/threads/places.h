@@ -25,9 +25,7 @@ struct rf_place {
     volatile uint32_t thread;            /* waited for */
     volatile uint64_t count;             /* until it has done so many operations */
     uint64_t recorded;
-    uint64_t handle;             /* of the C library */
-    volatile uint32_t cancelled; /* another thread wants it to end */
-    uint64_t address;            /* of the call below */
+    uint64_t address; /* of the call below */
     uint32_t operation;
     uint64_t offset;
     char function[48];

@@ -150,12 +150,18 @@ static void wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t a
     self->free = rf_threads.places->free && !has_done(other, count);
 }
 
+void rf_turn_wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                      uint32_t thread, uint64_t count) {
+    if (thread < rf_threads.places->count)
+        wait_for(self, what, address, thread, count);
+}
+
 /* ---- the end of what was recorded ---- */
 
 static uint64_t movement(void) {
     uint64_t sum = 0;
     for (uint32_t i = 0; i < rf_threads.places->count; i++)
-        sum += rf_threads.places->place[i].done + 1000 * rf_threads.places->place[i].state;
+        sum += rf_threads.places->place[i].done + rf_threads.places->place[i].state;
     return sum;
 }
 
@@ -238,12 +244,6 @@ static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t add
     __atomic_store_n(&self->place->done, self->done, __ATOMIC_RELEASE);
     if (rf_ticks())
         rf_rolt_show(self);
-    if (__builtin_expect(self->done < self->recorded, 1))
-        return;
-    /* Who cancels it says so and then looks whether this was the last operation. */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (self->place->cancelled)
-        rf_real()->pthread_cancel(pthread_self());
 }
 
 /* An unfinished run of failures has an entry that began before this operation. */

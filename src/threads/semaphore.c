@@ -1,4 +1,5 @@
 /* Semaphores say what went wrong in errno. */
+#include "threads/cancel.h"
 #include "threads/hook.h"
 
 RF_HOOK int sem_post(sem_t *semaphore) {
@@ -10,7 +11,9 @@ RF_HOOK int sem_post(sem_t *semaphore) {
 #define WAIT(operation, plain)                                                                     \
     do {                                                                                           \
         if (!rf_threads.replays) {                                                                 \
-            int result = rf_real_functions.plain;                                                  \
+            int result;                                                                            \
+            RF_CANCELLABLE(result, rf_real_functions.plain, self, RF_OP_##operation,               \
+                           RF_HERE_ADDRESS, NULL);                                                 \
             int error = errno;                                                                     \
             if (result == 0)                                                                       \
                 rf_take(self, RF_OP_##operation, RF_HERE_ADDRESS, semaphore);                      \
@@ -20,6 +23,8 @@ RF_HOOK int sem_post(sem_t *semaphore) {
             return result;                                                                         \
         }                                                                                          \
         int code = rf_turn_await(self, RF_OP_##operation, RF_HERE_ADDRESS);                        \
+        if (code == RF_CANCELLED)                                                                  \
+            rf_cancel_here(self, RF_HERE_ADDRESS, NULL);                                           \
         if (code == RF_TURN_CUT)                                                                   \
             return rf_real_functions.plain;                                                        \
         if (code) {                                                                                \
@@ -27,9 +32,12 @@ RF_HOOK int sem_post(sem_t *semaphore) {
             return -1;                                                                             \
         }                                                                                          \
         rf_turn_blocks(self, RF_OP_##operation, RF_HERE_ADDRESS);                                  \
+        int state;                                                                                 \
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);                                    \
         do                                                                                         \
             code = rf_real_functions.sem_wait(semaphore);                                          \
         while (code != 0 && errno == EINTR);                                                       \
+        pthread_setcancelstate(state, NULL);                                                       \
         rf_turn_goes_on(self);                                                                     \
         rf_turn_played(self);                                                                      \
         return code;                                                                               \

@@ -164,6 +164,7 @@ static void end_thread(void *argument) {
         rf_replay_end(self);
     } else {
         rf_log_check(self);
+        rf_threads.handles[self->number] = 0;
         __atomic_store_n(&self->record->state, RF_THREAD_ENDED, __ATOMIC_RELEASE);
     }
     rf_self = NULL;
@@ -175,8 +176,8 @@ static void end_thread(void *argument) {
 void rf_thread_enter(struct rf_thread *self) {
     rf_self = rf_anybody = self;
     self->other = rf_threads.replays || rf_threads.order != RF_ORDER_EDGES || !rf_threads.plain;
-    if (self->place)
-        self->place->handle = (uint64_t)pthread_self();
+    if (rf_threads.handles)
+        rf_threads.handles[self->number] = pthread_self();
     self->inside += rf_inside_early;
     rf_inside_early = 0;
     self->inside++;
@@ -310,7 +311,8 @@ static bool begin_record(struct rf_error *error) {
     rf_threads.slots = map(sizeof *rf_threads.slots << RF_TURN_SLOT_BITS);
     rf_threads.records = map(sizeof *rf_threads.records * RF_THREAD_LOG_THREADS);
     rf_threads.locks = map(sizeof *rf_threads.locks << RF_LOCK_BITS);
-    if (!rf_threads.slots || !rf_threads.records || !rf_threads.locks)
+    rf_threads.handles = map(sizeof *rf_threads.handles * RF_THREAD_LOG_THREADS);
+    if (!rf_threads.slots || !rf_threads.records || !rf_threads.locks || !rf_threads.handles)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "no memory for the order of threads");
     if (!rf_log_open(error))
         return false;

@@ -2,6 +2,8 @@
 #ifndef RF_THREADS_STATE_H
 #define RF_THREADS_STATE_H
 
+#include <pthread.h>
+
 #include "engine/session.h"
 #include "threads/places.h"
 #include "threads/turns.h"
@@ -87,6 +89,7 @@ struct rf_threads {
     uint64_t *slots;
     struct rf_lock *locks;
     struct rf_thread_log_thread **records; /* by number */
+    pthread_t *handles;                    /* the same */
 
     /* Replay. */
     struct rf_thread_log *turns;
@@ -141,6 +144,9 @@ void rf_thread_enter(struct rf_thread *self);
 
 void rf_replay_next(struct rf_thread *self);
 void rf_replay_end(struct rf_thread *self);
+/* Waits until another thread has done so many operations. */
+void rf_turn_wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                      uint32_t thread, uint64_t count);
 uint32_t rf_replay_site_operation(const struct rf_thread *self);
 /* Is the next operation this one, with a value? */
 bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what);

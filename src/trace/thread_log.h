@@ -17,7 +17,8 @@
 #define RF_THREAD_LOG_BLOCK 256u /* of which a thread has one at least */
 #define RF_THREAD_LOG_SITES 4096u
 #define RF_THREAD_LOG_MODULES 128u
-#define RF_THREAD_LOG_THREADS (1u << 20)
+#define RF_THREAD_LOG_NUMBER_BITS 20 /* of a thread */
+#define RF_THREAD_LOG_THREADS (1u << RF_THREAD_LOG_NUMBER_BITS)
 #define RF_THREAD_LOG_KNOWN                                                                        \
     64u /* of so many other threads a thread remembers how far they were                           \
          */
