@@ -121,8 +121,8 @@ static bool put(struct rf_thread *self, const uint8_t *entry, size_t size) {
     if (__builtin_expect(self->at + stored > self->limit, 0) && !next_block(self))
         return false;
     uint8_t *at = self->at;
-    if (stored > 8)
-        memcpy(at + 8, entry + 8, stored - 8);
+    if (size > 8)
+        memcpy(at + 8, entry + 8, size - 8);
     uint64_t first;
     memcpy(&first, entry, sizeof first);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
