@@ -106,10 +106,11 @@ static void sleep_for(struct rf_place *place, uint32_t bell, long nanoseconds) {
     syscall(SYS_futex, &place->bell, FUTEX_WAIT_PRIVATE, bell, &time, NULL, 0);
 }
 
-/* Who sleeps until the earliest is kept; the others are woken with it and ask again. */
+/* Who sleeps until the earliest is kept, also if that is due and not rung for yet; the others are
+   woken with it and ask again. */
 static void ask_to_be_woken(struct rf_place *place, uint64_t count) {
     uint64_t wake = place->wake;
-    while ((wake == 0 || wake > count || wake <= place->done) &&
+    while ((wake == 0 || wake > count) &&
            !__atomic_compare_exchange_n(&place->wake, &wake, count, false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST))
         ;
