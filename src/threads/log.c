@@ -104,7 +104,9 @@ static bool stop(struct rf_thread *self) {
 
 static bool next_block(struct rf_thread *self) {
     uint32_t number;
+    int before = errno;
     struct rf_thread_log_block *block = new_block(&number);
+    errno = before;
     if (!block)
         return stop(self);
     block->thread = self->number;
