@@ -348,8 +348,9 @@ class Panel:
 
     def finish(self):
         bottom = self.top + 20 + self.row * self.ROW
-        step = 0.1 if self.largest - self.smallest <= 1 else 0.5
-        for number in range(round((self.largest - self.smallest) / step) + 1):
+        reach = self.largest - self.smallest
+        step = 0.1 if reach <= 1 else 0.5 if reach <= 5 else 2
+        for number in range(round(reach / step) + 1):
             value = self.smallest + step * number
             x = self.place(value)
             self.parts.insert(

@@ -41,6 +41,7 @@ static void count(struct rf_thread_counts *counts, const struct rf_thread_log_en
         counts->values++;
         break;
     case RF_THREAD_LOG_CHECK:
+    case RF_THREAD_LOG_AGAIN:
     case RF_THREAD_LOG_NOTHING:
         break;
     }
@@ -103,6 +104,7 @@ static char *what(const struct rf_thread_log_entry *entry) {
         return rf_text("%04" PRIx64, (uint64_t)entry->value);
     case RF_THREAD_LOG_JUMP:
         return rf_text("by %" PRIu64, entry->count);
+    case RF_THREAD_LOG_AGAIN: /* read as a failure */
     case RF_THREAD_LOG_NOTHING:
         break;
     }

@@ -18,11 +18,17 @@ RF_HOOK int pthread_barrier_wait(pthread_barrier_t *barrier) {
     }
     /* Others may have passed it, even if this thread did not come out any more. */
     rf_turn_wake(self);
+    int64_t recorded = 0;
+    /* With clocks the others have to know when this one leaves, or they would wait for it and never
+       arrive. */
+    bool early = rf_ticks() && !rf_turn_cut(self);
+    if (early)
+        rf_step_play(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS, &recorded);
     rf_turn_blocks(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS);
     code = rf_real_functions.pthread_barrier_wait(barrier);
     rf_turn_goes_on(self);
-    int64_t recorded = 0;
-    rf_step_play(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS, &recorded);
+    if (!early)
+        rf_step_play(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS, &recorded);
     if (rf_ticks() && !self->free)
         rf_tick(self, RF_OP_BARRIER_LEAVE, RF_HERE_ADDRESS, barrier);
     return self->free ? code : (int)recorded;

@@ -50,24 +50,34 @@ RF_HOOK int thrd_join(thrd_t thread, int *result) {
     return code;
 }
 
+RF_APART int lock_other(mtx_t *mutex, uintptr_t address) {
+    RF_LOCK_OTHER(MTX_LOCK, address, mutex, mtx_lock(mutex), mtx_trylock(mutex), thrd_busy);
+}
+
 RF_HOOK int mtx_lock(mtx_t *mutex) {
-    RF_PASS(mtx_lock(mutex));
     RF_LOCK(MTX_LOCK, mutex, mtx_lock(mutex));
+    return lock_other(mutex, RF_HERE_ADDRESS);
 }
 
 RF_HOOK int mtx_trylock(mtx_t *mutex) {
     RF_PASS(mtx_trylock(mutex));
-    RF_TRY(MTX_TRYLOCK, mutex, mtx_trylock(mutex), mtx_lock(mutex), code == thrd_success);
+    RF_TRY(MTX_TRYLOCK, mutex, mtx_trylock(mutex), mtx_trylock(mutex), thrd_busy, mtx_lock(mutex),
+           code == thrd_success, rf_take_lock);
 }
 
 RF_HOOK int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict until) {
     RF_PASS(mtx_timedlock(mutex, until));
-    RF_TRY(MTX_TIMEDLOCK, mutex, mtx_timedlock(mutex, until), mtx_lock(mutex),
-           code == thrd_success);
+    RF_TRY(MTX_TIMEDLOCK, mutex, mtx_timedlock(mutex, until), mtx_trylock(mutex), thrd_busy,
+           mtx_lock(mutex), code == thrd_success, rf_take_lock);
+}
+
+RF_APART int unlock_other(mtx_t *mutex, uintptr_t address) {
+    RF_UNLOCK_OTHER(address, mutex, mtx_unlock(mutex), rf_turn_wake_soon);
 }
 
 RF_HOOK int mtx_unlock(mtx_t *mutex) {
-    RF_UNLOCK(mutex, mtx_unlock(mutex));
+    RF_UNLOCK(mtx_unlock(mutex));
+    return unlock_other(mutex, RF_HERE_ADDRESS);
 }
 
 RF_HOOK int cnd_signal(cnd_t *condition) {
@@ -88,7 +98,7 @@ static int record(struct rf_thread *self, enum rf_operation what, uintptr_t addr
         rf_take(self, what, address, condition);
     else
         rf_failure_record(self, what, address, code);
-    rf_take(self, RF_OP_COND_RELOCK, address, mutex);
+    rf_take_lock(self, RF_OP_COND_RELOCK, address, mutex);
     return code;
 }
 

@@ -7,7 +7,7 @@ void rf_cancelled(void *argument) {
     struct rf_thread *self = cancelled->self;
     rf_failure_record(self, cancelled->what, cancelled->address, RF_CANCELLED);
     if (cancelled->mutex)
-        rf_take(self, RF_OP_COND_RELOCK, cancelled->address, cancelled->mutex);
+        rf_take_lock(self, RF_OP_COND_RELOCK, cancelled->address, cancelled->mutex);
 }
 
 static void relock(void *argument) {

@@ -24,7 +24,7 @@ static int record(struct rf_thread *self, enum rf_operation what, uintptr_t addr
         rf_take(self, what, address, condition);
     else
         rf_failure_record(self, what, address, code);
-    rf_take(self, RF_OP_COND_RELOCK, address, mutex);
+    rf_take_lock(self, RF_OP_COND_RELOCK, address, mutex);
     return code;
 }
 

@@ -2,6 +2,7 @@
 #include "threads/create.h"
 #include "threads/cancel.h"
 #include "threads/hook.h"
+#include "threads/rolt.h"
 
 bool rf_creates(uintptr_t address) {
     if (!rf_threads.on && rf_threads.wanted && !rf_inside_early && !rf_is_internal(address))
@@ -17,6 +18,8 @@ struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what
                              __atomic_fetch_add(&rf_threads.head->threads, 1, __ATOMIC_RELAXED));
     if (rf_failure_play(self, what, address, failure))
         return NULL;
+    if (rf_ticks() && rf_replay_has_value(self, what))
+        rf_rolt_announce(self, (uint32_t)self->next.value);
     uint32_t number = (uint32_t)rf_value_play(self, what, address);
     if (self->free)
         return NULL;

@@ -7,36 +7,76 @@
 #include "threads/real.h"
 #include "threads/state.h"
 
-#define RF_PASS(call)                                                                              \
-    struct rf_thread *self = rf_here_from(RF_HERE_ADDRESS);                                        \
+#define RF_PASS_FROM(address, call)                                                                \
+    struct rf_thread *self = rf_here_from(address);                                                \
     if (__builtin_expect(!self, 1))                                                                \
     return rf_real()->call
+#define RF_PASS(call) RF_PASS_FROM(RF_HERE_ADDRESS, call)
 
-/* One that waits until it has the object: `plain` is the real call. */
-#define RF_LOCK(operation, object, plain)                                                          \
+/* In a replay, what is to be had now can mostly be had at once: `trying` says `busy` if not. Only
+   then the thread says that it blocks, and waits. */
+#define RF_HAVE(operation, address, trying, busy, waiting)                                         \
     do {                                                                                           \
+        code = rf_real_functions.trying;                                                           \
+        if (code == (busy)) {                                                                      \
+            rf_turn_blocks(self, RF_OP_##operation, address);                                      \
+            code = rf_real_functions.waiting;                                                      \
+            rf_turn_goes_on(self);                                                                 \
+        }                                                                                          \
+        rf_turn_played(self);                                                                      \
+    } while (0)
+
+/* One that waits until it has the object: `plain` is the real call, `take` what takes the turn. */
+#define RF_WAIT(operation, address, object, plain, trying, busy, take)                             \
+    do {                                                                                           \
+        int code;                                                                                  \
         if (!rf_threads.replays) {                                                                 \
-            int code = rf_real_functions.plain;                                                    \
-            rf_take(self, RF_OP_##operation, RF_HERE_ADDRESS, object);                             \
+            code = rf_real_functions.plain;                                                        \
+            take(self, RF_OP_##operation, address, object);                                        \
             return code;                                                                           \
         }                                                                                          \
-        rf_turn_await(self, RF_OP_##operation, RF_HERE_ADDRESS);                                   \
-        rf_turn_blocks(self, RF_OP_##operation, RF_HERE_ADDRESS);                                  \
-        int code = rf_real_functions.plain;                                                        \
-        rf_turn_goes_on(self);                                                                     \
-        rf_turn_played(self);                                                                      \
+        if (rf_turn_await(self, RF_OP_##operation, address) == RF_TURN_CUT)                        \
+            return rf_real_functions.plain;                                                        \
+        RF_HAVE(operation, address, trying, busy, plain);                                          \
         return code;                                                                               \
     } while (0)
 
+/* A lock that one thread has at a time: the path of almost every call. It calls nothing but the
+   real function and needs no atomic instruction. What it does not return from is for a function
+   that is not inlined, RF_LOCK_OTHER: so this one has little to save and to restore. */
+#define RF_LOCK(operation, mutex, plain)                                                           \
+    do {                                                                                           \
+        struct rf_thread *self = rf_anybody;                                                       \
+        if (__builtin_expect(self->special == 0, 1)) {                                             \
+            struct rf_lock *entry = rf_lock_of(mutex);                                             \
+            if (__builtin_expect(entry->object == (mutex), 1)) {                                   \
+                int result = rf_real_functions.plain;                                              \
+                if (__builtin_expect(entry->record != self->record, 0))                            \
+                    return rf_lock_passes(self, entry, RF_OP_##operation, RF_HERE_ADDRESS,         \
+                                          result);                                                 \
+                rf_lock_count(self, entry, RF_OP_##operation);                                     \
+                return result;                                                                     \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+
+#define RF_LOCK_OTHER(operation, address, mutex, plain, trying, busy)                              \
+    do {                                                                                           \
+        RF_PASS_FROM(address, plain);                                                              \
+        RF_WAIT(operation, address, mutex, plain, trying, busy, rf_take_lock);                     \
+    } while (0)
+
+#define RF_APART __attribute__((noinline)) static
+
 /* One that may fail. In a replay what failed fails at once, and what succeeded waits for it:
    `waiting`. `good` says whether `code` is a success. */
-#define RF_TRY(operation, object, plain, waiting, good)                                            \
+#define RF_TRY(operation, object, plain, trying, busy, waiting, good, take)                        \
     do {                                                                                           \
         int code;                                                                                  \
         if (!rf_threads.replays) {                                                                 \
             code = rf_real_functions.plain;                                                        \
             if (good)                                                                              \
-                rf_take(self, RF_OP_##operation, RF_HERE_ADDRESS, object);                         \
+                take(self, RF_OP_##operation, RF_HERE_ADDRESS, object);                            \
             else                                                                                   \
                 rf_failure_record(self, RF_OP_##operation, RF_HERE_ADDRESS, code);                 \
             return code;                                                                           \
@@ -46,10 +86,7 @@
             return rf_real_functions.plain;                                                        \
         if (code)                                                                                  \
             return code;                                                                           \
-        rf_turn_blocks(self, RF_OP_##operation, RF_HERE_ADDRESS);                                  \
-        code = rf_real_functions.waiting;                                                          \
-        rf_turn_goes_on(self);                                                                     \
-        rf_turn_played(self);                                                                      \
+        RF_HAVE(operation, RF_HERE_ADDRESS, trying, busy, waiting);                                \
         return code;                                                                               \
     } while (0)
 
@@ -69,14 +106,18 @@
 
 /* An unlock is no operation, unless clocks are to tick; in a replay it is the time to wake those
    who wait for the lock. */
-#define RF_UNLOCK(object, plain)                                                                   \
+#define RF_UNLOCK(plain)                                                                           \
+    if (__builtin_expect(!rf_threads.unlocks, 1))                                                  \
+    return rf_real_functions.plain
+
+#define RF_UNLOCK_OTHER(address, object, plain, wake)                                              \
     do {                                                                                           \
         struct rf_thread *self = rf_self;                                                          \
-        if (rf_ticks() && rf_here_from(RF_HERE_ADDRESS))                                           \
-            rf_tick(self, RF_OP_UNLOCK, RF_HERE_ADDRESS, object);                                  \
+        if (rf_ticks() && rf_here_from(address))                                                   \
+            rf_tick(self, RF_OP_UNLOCK, address, object);                                          \
         int code = rf_real()->plain;                                                               \
-        if (__builtin_expect(self != NULL, 0) && rf_threads.replays)                               \
-            rf_turn_wake(self);                                                                    \
+        if (self && rf_threads.replays)                                                            \
+            wake(self);                                                                            \
         return code;                                                                               \
     } while (0)
 

@@ -195,17 +195,30 @@ static uint32_t site_of(struct rf_thread *self, enum rf_operation what, uintptr_
 /* ---- entries ---- */
 
 void rf_log_check(struct rf_thread *self) {
+    uint64_t done = self->record->done;
+    if (self->checked == done)
+        return;
     uint8_t entry[16] = {0};
-    uint8_t *at = put_type(self, entry, self->done, RF_THREAD_LOG_CHECK);
+    uint8_t *at = put_type(self, entry, done, RF_THREAD_LOG_CHECK);
     uint16_t sum = rf_thread_log_signed(self->signature);
     *at++ = (uint8_t)sum;
     *at++ = (uint8_t)(sum >> 8);
     if (put(self, entry, (size_t)(at - entry)))
-        self->logged = self->done;
+        self->logged = self->checked = done;
 }
 
-void rf_log_edge(struct rf_thread *self, uint64_t operation, enum rf_operation what,
-                 uintptr_t address, uint32_t thread, uint64_t count) {
+/* Where something is written anyway, the signature of what led there may go with it. Returns the
+   operation that is being recorded. */
+static uint64_t begin_entry(struct rf_thread *self) {
+    uint64_t done = self->record->done;
+    if (__builtin_expect(rf_thread_log_checks(done, self->checked), 0))
+        rf_log_check(self);
+    return done + 1;
+}
+
+void rf_log_edge(struct rf_thread *self, enum rf_operation what, uintptr_t address, uint32_t thread,
+                 uint64_t count) {
+    uint64_t operation = begin_entry(self);
     uint8_t entry[48] = {0};
     uint8_t *at = put_type(self, entry, operation, RF_THREAD_LOG_EDGE);
     at = rf_varint_put(at, site_of(self, what, address));
@@ -223,7 +236,7 @@ void rf_log_edge(struct rf_thread *self, uint64_t operation, enum rf_operation w
 
 void rf_log_number(struct rf_thread *self, enum rf_thread_log_type type, enum rf_operation what,
                    uintptr_t address, uint64_t number) {
-    uint64_t operation = self->done + 1;
+    uint64_t operation = begin_entry(self);
     uint8_t entry[48] = {0};
     uint8_t *at = put_type(self, entry, operation, type);
     at = rf_varint_put(at, site_of(self, what, address));
@@ -241,8 +254,8 @@ void rf_value_record(struct rf_thread *self, enum rf_operation what, uintptr_t a
 
 void rf_bytes_record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                      const void *bytes, size_t size) {
-    enum { MOST = 512 };
-    uint64_t operation = self->done + 1;
+    enum { MOST = 128 };
+    uint64_t operation = begin_entry(self);
     size_t done = 0;
     do {
         size_t here = size - done < MOST ? size - done : MOST;
@@ -260,32 +273,31 @@ void rf_bytes_record(struct rf_thread *self, enum rf_operation what, uintptr_t a
     rf_commit(self, what);
 }
 
+/* Most failures are like the one before, and many of them come in a row. */
 void rf_failure_record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                        int code) {
-    uint64_t operation = self->done + 1;
+    uint64_t operation = self->record->done + 1;
     uint32_t site = site_of(self, what, address);
     uint64_t failure = (uint64_t)site << 32 | (uint32_t)code;
-    uint32_t run;
-    if (self->failures && self->failing == operation && self->failure == failure) {
-        memcpy(&run, self->failures, sizeof run);
-        run++;
-        memcpy(self->failures, &run, sizeof run);
+    bool again = self->failure == failure;
+    if (again && self->failures && self->failing == operation && *self->failures < UINT8_MAX) {
+        ++*self->failures;
     } else {
+        begin_entry(self);
         uint8_t entry[48] = {0};
-        uint8_t *at = put_type(self, entry, operation, RF_THREAD_LOG_FAILURE);
-        at = rf_varint_put(at, site);
-        at = rf_varint_put(at, (uint64_t)code);
-        run = 1;
-        memcpy(at, &run, sizeof run);
-        if (put(self, entry, (size_t)(at - entry) + sizeof run)) {
+        uint8_t *at =
+            put_type(self, entry, operation, again ? RF_THREAD_LOG_AGAIN : RF_THREAD_LOG_FAILURE);
+        if (!again) {
+            at = rf_varint_put(at, site);
+            at = rf_varint_put(at, (uint64_t)code);
+        }
+        *at = 1;
+        if (put(self, entry, (size_t)(at - entry) + 1)) {
             self->logged = operation;
-            self->failures = self->at - sizeof run;
+            self->failures = self->at - 1;
             self->failure = failure;
         }
     }
     self->failing = operation + 1;
-    /* A check would end the run. */
-    self->signature = rf_thread_log_sign(self->signature, what);
-    self->done = operation;
-    __atomic_store_n(&self->record->done, operation, __ATOMIC_RELEASE);
+    rf_commit(self, what);
 }

@@ -3,29 +3,41 @@
 /* The lock of a thread that died with it is had, and says so. */
 #define HAD (code == 0 || code == EOWNERDEAD)
 
+#define TRY(operation, plain)                                                                      \
+    RF_TRY(operation, mutex, plain, pthread_mutex_trylock(mutex), EBUSY,                           \
+           pthread_mutex_lock(mutex), HAD, rf_take_lock)
+
+RF_APART int lock_other(pthread_mutex_t *mutex, uintptr_t address) {
+    RF_LOCK_OTHER(MUTEX_LOCK, address, mutex, pthread_mutex_lock(mutex),
+                  pthread_mutex_trylock(mutex), EBUSY);
+}
+
 RF_HOOK int pthread_mutex_lock(pthread_mutex_t *mutex) {
-    RF_PASS(pthread_mutex_lock(mutex));
     RF_LOCK(MUTEX_LOCK, mutex, pthread_mutex_lock(mutex));
+    return lock_other(mutex, RF_HERE_ADDRESS);
 }
 
 RF_HOOK int pthread_mutex_trylock(pthread_mutex_t *mutex) {
     RF_PASS(pthread_mutex_trylock(mutex));
-    RF_TRY(MUTEX_TRYLOCK, mutex, pthread_mutex_trylock(mutex), pthread_mutex_lock(mutex), HAD);
+    TRY(MUTEX_TRYLOCK, pthread_mutex_trylock(mutex));
 }
 
 RF_HOOK int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *until) {
     RF_PASS(pthread_mutex_timedlock(mutex, until));
-    RF_TRY(MUTEX_TIMEDLOCK, mutex, pthread_mutex_timedlock(mutex, until), pthread_mutex_lock(mutex),
-           HAD);
+    TRY(MUTEX_TIMEDLOCK, pthread_mutex_timedlock(mutex, until));
 }
 
 RF_HOOK int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
                                     const struct timespec *until) {
     RF_PASS(pthread_mutex_clocklock(mutex, clock, until));
-    RF_TRY(MUTEX_CLOCKLOCK, mutex, pthread_mutex_clocklock(mutex, clock, until),
-           pthread_mutex_lock(mutex), HAD);
+    TRY(MUTEX_CLOCKLOCK, pthread_mutex_clocklock(mutex, clock, until));
+}
+
+RF_APART int unlock_other(pthread_mutex_t *mutex, uintptr_t address) {
+    RF_UNLOCK_OTHER(address, mutex, pthread_mutex_unlock(mutex), rf_turn_wake_soon);
 }
 
 RF_HOOK int pthread_mutex_unlock(pthread_mutex_t *mutex) {
-    RF_UNLOCK(mutex, pthread_mutex_unlock(mutex));
+    RF_UNLOCK(pthread_mutex_unlock(mutex));
+    return unlock_other(mutex, RF_HERE_ADDRESS);
 }

@@ -17,8 +17,9 @@ enum rf_place_state {
 };
 
 struct rf_place {
-    _Alignas(64) volatile uint64_t done; /* operations played; its low half is a futex */
+    _Alignas(64) volatile uint64_t done; /* operations played */
     volatile uint64_t wake;              /* somebody sleeps until there are so many; 0: nobody */
+    volatile uint32_t bell;              /* a futex: goes on when it wakes others */
     volatile uint64_t next;              /* logical clocks: its next turn comes then or later */
     volatile uint32_t state;             /* enum rf_place_state */
     volatile uint32_t thread;            /* waited for */

@@ -30,23 +30,32 @@ const char *rf_operation_name(uint32_t operation) {
     return names[operation < RF_OPERATIONS ? operation : 0];
 }
 
-static uint32_t *futex_of(struct rf_place *place) {
-    return (uint32_t *)&place->done; /* little endian: the low half */
+/* ---- waking ---- */
+
+/* Only threads of this process sleep there. */
+static void ring(struct rf_place *place) {
+    __atomic_store_n(&place->wake, 0, __ATOMIC_SEQ_CST);
+    __atomic_fetch_add(&place->bell, 1, __ATOMIC_SEQ_CST);
+    syscall(SYS_futex, &place->bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 /* What a thread has done is seen at once by who looks, but it wakes who sleeps only when it lets go
    of what it has, or at its next operation: a thread that is woken when a lock is taken would only
    go on waiting for the lock. */
-void rf_turn_wake(struct rf_thread *self) {
+void rf_turn_wake_soon(struct rf_thread *self) {
     struct rf_place *place = self->place;
     uint64_t wake = place->wake;
     if (__builtin_expect(rf_threads.races, 0))
         rf_races_look(self);
-    if (__builtin_expect(wake && place->done >= wake, 0)) {
-        __atomic_compare_exchange_n(&place->wake, &wake, 0, false, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_SEQ_CST);
-        syscall(SYS_futex, futex_of(place), FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
-    }
+    if (__builtin_expect(wake && place->done >= wake, 0))
+        ring(place);
+}
+
+/* Who is about to sleep says so and looks again; this one has done something and looks who sleeps.
+   With a fence between, one of them sees the other. */
+void rf_turn_wake(struct rf_thread *self) {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    rf_turn_wake_soon(self);
 }
 
 /* ---- what the command line sees ---- */
@@ -95,42 +104,50 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void sleep_for(struct rf_place *place, uint64_t seen, long nanoseconds) {
+static void sleep_for(struct rf_place *place, uint32_t bell, long nanoseconds) {
     struct timespec time = {0, nanoseconds};
-    syscall(SYS_futex, futex_of(place), FUTEX_WAIT, (uint32_t)seen, &time, NULL, 0);
+    syscall(SYS_futex, &place->bell, FUTEX_WAIT_PRIVATE, bell, &time, NULL, 0);
 }
 
-/* Who sleeps until the earliest is kept; the others find out by themselves, soon after. */
+/* Who sleeps until the earliest is kept, also if that is due and not rung for yet; the others are
+   woken with it and ask again. */
 static void ask_to_be_woken(struct rf_place *place, uint64_t count) {
     uint64_t wake = place->wake;
-    while ((wake == 0 || wake > count || wake <= place->done) &&
+    while ((wake == 0 || wake > count) &&
            !__atomic_compare_exchange_n(&place->wake, &wake, count, false, __ATOMIC_SEQ_CST,
                                         __ATOMIC_SEQ_CST))
         ;
 }
 
 static bool has_done(const struct rf_place *place, uint64_t count) {
-    return __atomic_load_n(&place->done, __ATOMIC_SEQ_CST) >= count;
+    return __atomic_load_n(&place->done, __ATOMIC_ACQUIRE) >= count;
+}
+
+/* It may be there in a moment, if it does anything at all. */
+static bool comes_soon(const struct rf_place *place, uint64_t count) {
+    for (int looks = 0; looks < LOOKS && place->state == RF_PLACE_RUNS; looks++) {
+        if (has_done(place, count))
+            return true;
+        __builtin_ia32_pause();
+    }
+    return has_done(place, count);
 }
 
 static void wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                      uint32_t thread, uint64_t count) {
     struct rf_place *other = &rf_threads.places->place[thread];
-    for (int looks = 0; looks < LOOKS; looks++) {
-        if (has_done(other, count))
-            return;
-        __builtin_ia32_pause();
-    }
+    if (has_done(other, count) || comes_soon(other, count))
+        return;
     show(self, what, address);
     struct rf_place *place = self->place;
     place->thread = thread;
     place->count = count;
     place->state = RF_PLACE_WAITS;
     for (long nap = SLEEP_FIRST; !has_done(other, count) && !rf_threads.places->free;) {
-        uint64_t seen = other->done;
+        uint32_t bell = __atomic_load_n(&other->bell, __ATOMIC_ACQUIRE);
         ask_to_be_woken(other, count);
         if (!has_done(other, count))
-            sleep_for(other, seen, nap);
+            sleep_for(other, bell, nap);
         nap = nap * 2 > SLEEP_MOST ? SLEEP_MOST : nap * 2;
     }
     place->state = RF_PLACE_RUNS;
@@ -228,7 +245,7 @@ static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t add
         rf_replay_next(self);
     }
     self->done++;
-    __atomic_store_n(&self->place->done, self->done, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&self->place->done, self->done, __ATOMIC_RELEASE);
     if (rf_ticks())
         rf_rolt_show(self);
 }
@@ -248,7 +265,7 @@ static bool plays_failure(struct rf_thread *self, enum rf_operation what, uintpt
 }
 
 bool rf_failure_play(struct rf_thread *self, enum rf_operation what, uintptr_t address, int *code) {
-    rf_turn_wake(self);
+    rf_turn_wake_soon(self);
     if (!plays_failure(self, what, address, code))
         return false;
     finish(self, what, address);
@@ -257,7 +274,7 @@ bool rf_failure_play(struct rf_thread *self, enum rf_operation what, uintptr_t a
 
 int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     int code;
-    rf_turn_wake(self);
+    rf_turn_wake_soon(self);
     self->what = what;
     self->address = address;
     if (__builtin_expect(rf_turn_cut(self), 0)) {
@@ -288,7 +305,7 @@ int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 }
 
 void rf_turn_await_any(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
-    rf_turn_wake(self);
+    rf_turn_wake_soon(self);
     if (rf_ticks()) {
         show(self, what, address);
         rf_rolt_await_any(self);
@@ -317,7 +334,7 @@ void rf_turn_played(struct rf_thread *self) {
 
 bool rf_step_play(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                   int64_t *value) {
-    rf_turn_wake(self);
+    rf_turn_wake_soon(self);
     if (__builtin_expect(rf_turn_cut(self), 0)) {
         come_to_the_end(self, what, address);
         return false;
@@ -344,7 +361,7 @@ int64_t rf_value_play(struct rf_thread *self, enum rf_operation what, uintptr_t 
 
 void rf_bytes_play(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
                    size_t size) {
-    rf_turn_wake(self);
+    rf_turn_wake_soon(self);
     if (rf_turn_cut(self)) {
         come_to_the_end(self, what, address);
         return;

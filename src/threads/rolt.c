@@ -25,6 +25,16 @@ void rf_rolt_take(struct rf_thread *self, enum rf_operation what, uintptr_t addr
     rf_commit(self, what);
 }
 
+/* A thread that is about to be created may come with small time stamps: the others have to know
+   before its parent goes on to larger ones. */
+void rf_rolt_announce(const struct rf_thread *parent, uint32_t number) {
+    if (number >= rf_threads.places->count)
+        return;
+    struct rf_place *place = &rf_threads.places->place[number];
+    __atomic_store_n(&place->next, parent->clock + 1, __ATOMIC_SEQ_CST);
+    place->state = RF_PLACE_RUNS;
+}
+
 /* The earliest time stamp that the thread's next turn can have. */
 void rf_rolt_show(struct rf_thread *self) {
     bool jumps = self->next.type == RF_THREAD_LOG_JUMP && self->next.operation == self->done + 1;

@@ -1,53 +1,62 @@
+/* Several threads may have such a lock at once, so its turns are those of any object. */
 #include "threads/hook.h"
+
+#define READ(operation, plain)                                                                     \
+    RF_TRY(operation, lock, plain, pthread_rwlock_tryrdlock(lock), EBUSY,                          \
+           pthread_rwlock_rdlock(lock), code == 0, rf_take)
+#define WRITE(operation, plain)                                                                    \
+    RF_TRY(operation, lock, plain, pthread_rwlock_trywrlock(lock), EBUSY,                          \
+           pthread_rwlock_wrlock(lock), code == 0, rf_take)
 
 RF_HOOK int pthread_rwlock_rdlock(pthread_rwlock_t *lock) {
     RF_PASS(pthread_rwlock_rdlock(lock));
-    RF_LOCK(RWLOCK_RDLOCK, lock, pthread_rwlock_rdlock(lock));
+    RF_WAIT(RWLOCK_RDLOCK, RF_HERE_ADDRESS, lock, pthread_rwlock_rdlock(lock),
+            pthread_rwlock_tryrdlock(lock), EBUSY, rf_take);
 }
 
 RF_HOOK int pthread_rwlock_wrlock(pthread_rwlock_t *lock) {
     RF_PASS(pthread_rwlock_wrlock(lock));
-    RF_LOCK(RWLOCK_WRLOCK, lock, pthread_rwlock_wrlock(lock));
+    RF_WAIT(RWLOCK_WRLOCK, RF_HERE_ADDRESS, lock, pthread_rwlock_wrlock(lock),
+            pthread_rwlock_trywrlock(lock), EBUSY, rf_take);
 }
 
 RF_HOOK int pthread_rwlock_tryrdlock(pthread_rwlock_t *lock) {
     RF_PASS(pthread_rwlock_tryrdlock(lock));
-    RF_TRY(RWLOCK_TRYRDLOCK, lock, pthread_rwlock_tryrdlock(lock), pthread_rwlock_rdlock(lock),
-           code == 0);
+    READ(RWLOCK_TRYRDLOCK, pthread_rwlock_tryrdlock(lock));
 }
 
 RF_HOOK int pthread_rwlock_trywrlock(pthread_rwlock_t *lock) {
     RF_PASS(pthread_rwlock_trywrlock(lock));
-    RF_TRY(RWLOCK_TRYWRLOCK, lock, pthread_rwlock_trywrlock(lock), pthread_rwlock_wrlock(lock),
-           code == 0);
+    WRITE(RWLOCK_TRYWRLOCK, pthread_rwlock_trywrlock(lock));
 }
 
 RF_HOOK int pthread_rwlock_timedrdlock(pthread_rwlock_t *lock, const struct timespec *until) {
     RF_PASS(pthread_rwlock_timedrdlock(lock, until));
-    RF_TRY(RWLOCK_TIMEDRDLOCK, lock, pthread_rwlock_timedrdlock(lock, until),
-           pthread_rwlock_rdlock(lock), code == 0);
+    READ(RWLOCK_TIMEDRDLOCK, pthread_rwlock_timedrdlock(lock, until));
 }
 
 RF_HOOK int pthread_rwlock_timedwrlock(pthread_rwlock_t *lock, const struct timespec *until) {
     RF_PASS(pthread_rwlock_timedwrlock(lock, until));
-    RF_TRY(RWLOCK_TIMEDWRLOCK, lock, pthread_rwlock_timedwrlock(lock, until),
-           pthread_rwlock_wrlock(lock), code == 0);
+    WRITE(RWLOCK_TIMEDWRLOCK, pthread_rwlock_timedwrlock(lock, until));
 }
 
 RF_HOOK int pthread_rwlock_clockrdlock(pthread_rwlock_t *lock, clockid_t clock,
                                        const struct timespec *until) {
     RF_PASS(pthread_rwlock_clockrdlock(lock, clock, until));
-    RF_TRY(RWLOCK_CLOCKRDLOCK, lock, pthread_rwlock_clockrdlock(lock, clock, until),
-           pthread_rwlock_rdlock(lock), code == 0);
+    READ(RWLOCK_CLOCKRDLOCK, pthread_rwlock_clockrdlock(lock, clock, until));
 }
 
 RF_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
                                        const struct timespec *until) {
     RF_PASS(pthread_rwlock_clockwrlock(lock, clock, until));
-    RF_TRY(RWLOCK_CLOCKWRLOCK, lock, pthread_rwlock_clockwrlock(lock, clock, until),
-           pthread_rwlock_wrlock(lock), code == 0);
+    WRITE(RWLOCK_CLOCKWRLOCK, pthread_rwlock_clockwrlock(lock, clock, until));
+}
+
+RF_APART int unlock_other(pthread_rwlock_t *lock, uintptr_t address) {
+    RF_UNLOCK_OTHER(address, lock, pthread_rwlock_unlock(lock), rf_turn_wake_soon);
 }
 
 RF_HOOK int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
-    RF_UNLOCK(lock, pthread_rwlock_unlock(lock));
+    RF_UNLOCK(pthread_rwlock_unlock(lock));
+    return unlock_other(lock, RF_HERE_ADDRESS);
 }

@@ -19,7 +19,7 @@
 #include "threads/rolt.h"
 #include "threads/state.h"
 
-struct rf_threads rf_threads;
+struct rf_threads rf_threads = {.unlocks = true};
 _Thread_local struct rf_thread *rf_self;
 _Thread_local unsigned rf_inside_early;
 
@@ -88,6 +88,7 @@ __attribute__((constructor)) static void look(void) {
     const char *mode = getenv("REFRAIN_MODE");
     const char *order = getenv("REFRAIN_THREADS");
     rf_reals_find();
+    rf_threads.unlocks = false;
     /* A rank alone is told its values as in any replay. */
     bool alone = mode && strcmp(mode, "alone") == 0 && getenv("REFRAIN_VALUES");
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && !alone))
@@ -96,6 +97,7 @@ __attribute__((constructor)) static void look(void) {
     rf_threads.order = order && strcmp(order, "rolt") == 0    ? RF_ORDER_ROLT
                        : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
                                                               : RF_ORDER_EDGES;
+    rf_threads.unlocks = rf_threads.replays || rf_threads.order == RF_ORDER_ROLT;
     rf_threads.rank = find_rank();
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
@@ -166,18 +168,19 @@ static void end_thread(void *argument) {
     if (rf_threads.replays) {
         rf_replay_end(self);
     } else {
-        if (!rf_thread_log_checked(self->done))
-            rf_log_check(self);
+        rf_log_check(self);
         rf_threads.handles[self->number] = 0;
         __atomic_store_n(&self->record->state, RF_THREAD_ENDED, __ATOMIC_RELEASE);
     }
     rf_self = NULL;
+    rf_anybody = &rf_nobody;
     if (self != &main_thread)
         munmap(self, sizeof *self);
 }
 
 void rf_thread_enter(struct rf_thread *self) {
-    rf_self = self;
+    rf_self = rf_anybody = self;
+    self->other = rf_threads.replays || rf_threads.order != RF_ORDER_EDGES || !rf_threads.plain;
     if (rf_threads.handles)
         rf_threads.handles[self->number] = pthread_self();
     self->inside += rf_inside_early;
@@ -304,6 +307,7 @@ RF_HOOK void _Exit(int status) {
 static void forget_in_child(void) {
     rf_threads.on = rf_threads.wanted = false;
     rf_self = NULL;
+    rf_anybody = &rf_nobody;
     if (rf_the_session.mode == RF_RECORDING)
         rf_recorder_abandon(&rf_the_session.recorder);
     rf_the_session.mode = RF_OFF;
@@ -313,8 +317,9 @@ static bool begin_record(struct rf_error *error) {
     struct rf_thread *self = &main_thread;
     rf_threads.slots = map(sizeof *rf_threads.slots << RF_TURN_SLOT_BITS);
     rf_threads.records = map(sizeof *rf_threads.records * RF_THREAD_LOG_THREADS);
+    rf_threads.locks = map(sizeof *rf_threads.locks << RF_LOCK_BITS);
     rf_threads.handles = map(sizeof *rf_threads.handles * RF_THREAD_LOG_THREADS);
-    if (!rf_threads.slots || !rf_threads.records || !rf_threads.handles)
+    if (!rf_threads.slots || !rf_threads.records || !rf_threads.locks || !rf_threads.handles)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "no memory for the order of threads");
     if (!rf_log_open(error))
         return false;

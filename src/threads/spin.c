@@ -1,15 +1,26 @@
 #include "threads/hook.h"
 
+RF_APART int lock_other(pthread_spinlock_t *lock, uintptr_t address) {
+    RF_LOCK_OTHER(SPIN_LOCK, address, lock, pthread_spin_lock(lock), pthread_spin_trylock(lock),
+                  EBUSY);
+}
+
 RF_HOOK int pthread_spin_lock(pthread_spinlock_t *lock) {
-    RF_PASS(pthread_spin_lock(lock));
     RF_LOCK(SPIN_LOCK, lock, pthread_spin_lock(lock));
+    return lock_other(lock, RF_HERE_ADDRESS);
 }
 
 RF_HOOK int pthread_spin_trylock(pthread_spinlock_t *lock) {
     RF_PASS(pthread_spin_trylock(lock));
-    RF_TRY(SPIN_TRYLOCK, lock, pthread_spin_trylock(lock), pthread_spin_lock(lock), code == 0);
+    RF_TRY(SPIN_TRYLOCK, lock, pthread_spin_trylock(lock), pthread_spin_trylock(lock), EBUSY,
+           pthread_spin_lock(lock), code == 0, rf_take_lock);
+}
+
+RF_APART int unlock_other(pthread_spinlock_t *lock, uintptr_t address) {
+    RF_UNLOCK_OTHER(address, lock, pthread_spin_unlock(lock), rf_turn_wake);
 }
 
 RF_HOOK int pthread_spin_unlock(pthread_spinlock_t *lock) {
-    RF_UNLOCK(lock, pthread_spin_unlock(lock));
+    RF_UNLOCK(pthread_spin_unlock(lock));
+    return unlock_other(lock, RF_HERE_ADDRESS);
 }

@@ -21,14 +21,21 @@ struct rf_thread_site {
 };
 
 struct rf_thread {
-    uint64_t done; /* operations */
-    uint32_t number;
-    unsigned inside; /* how deep in what is not the program's */
+    union {
+        struct {
+            unsigned inside; /* how deep in what is not the program's */
+            bool free;       /* past the end of what was recorded of it */
+            bool other;      /* replayed, or not by edges, or who calls has to be asked for */
+        };
+        uint64_t special; /* 0: none of these */
+    };
+    struct rf_thread_log_thread *record; /* record: in the log; has the count of operations */
     uint64_t signature;
-    bool free; /* replay: past the end of what was recorded of it */
+    uint64_t done; /* replay: operations */
+    uint32_t number;
 
     /* Record. */
-    struct rf_thread_log_thread *record;
+    uint64_t checked; /* the operation at which the signature was logged last */
     struct rf_thread_log_block *block;
     uint8_t *at, *limit; /* where the next entry goes; the last place for one of 8 bytes */
     uint64_t logged;     /* the operation of the last entry */
@@ -58,7 +65,18 @@ struct rf_thread {
     void *argument;
 };
 
+/* Who had a lock last. Only who has the lock looks there, so nothing in it needs to be atomic. For
+   that it belongs to one lock alone, the first one that came here, for ever. */
+struct rf_lock {
+    const volatile void *object;
+    struct rf_thread_log_thread *record;
+    uint64_t count; /* of the operations that this thread had done before */
+    uint64_t spare;
+};
+#define RF_LOCK_BITS 14
+
 struct rf_threads {
+    bool unlocks; /* unlocking is more than that; true as long as nothing is known */
     bool on;      /* something is recorded or replayed */
     bool replays; /* which of these; does not change any more once it is on */
     enum rf_thread_order order;
@@ -72,6 +90,7 @@ struct rf_threads {
     struct rf_thread_log_head *head;
     int file;
     uint64_t *slots;
+    struct rf_lock *locks;
     struct rf_thread_log_thread **records; /* by number */
     pthread_t *handles;                    /* the same */
 
@@ -82,6 +101,10 @@ struct rf_threads {
 
 extern struct rf_threads rf_threads RF_OURS;
 extern _Thread_local struct rf_thread *rf_self RF_OURS __attribute__((tls_model("initial-exec")));
+/* The same, but never NULL: a thread that is not recorded is nobody, which is special. */
+extern struct rf_thread rf_nobody RF_OURS;
+extern _Thread_local struct rf_thread *rf_anybody RF_OURS
+    __attribute__((tls_model("initial-exec")));
 
 /* How deep a thread is in a library for message passing before it has a number. */
 extern _Thread_local unsigned rf_inside_early RF_OURS __attribute__((tls_model("initial-exec")));
@@ -106,7 +129,7 @@ RF_STEP bool rf_is_internal(uintptr_t address) {
 
 RF_STEP struct rf_thread *rf_here_from(uintptr_t address) {
     struct rf_thread *self = rf_here();
-    return self && !rf_is_internal(address) ? self : NULL;
+    return self && (rf_threads.plain || !rf_is_internal(address)) ? self : NULL;
 }
 
 /* ---- session.c ---- */
@@ -137,18 +160,16 @@ bool rf_log_open(struct rf_error *error);
 /* The first block of a thread. */
 bool rf_log_begin(struct rf_thread *self, uint32_t parent);
 void rf_log_check(struct rf_thread *self);
-void rf_log_edge(struct rf_thread *self, uint64_t operation, enum rf_operation what,
-                 uintptr_t address, uint32_t thread, uint64_t count);
+void rf_log_edge(struct rf_thread *self, enum rf_operation what, uintptr_t address, uint32_t thread,
+                 uint64_t count);
 void rf_log_number(struct rf_thread *self, enum rf_thread_log_type type, enum rf_operation what,
                    uintptr_t address, uint64_t number);
 
 /* The operation is counted; what was logged of it now holds. */
 RF_STEP void rf_commit(struct rf_thread *self, enum rf_operation what) {
+    struct rf_thread_log_thread *record = self->record;
     self->signature = rf_thread_log_sign(self->signature, what);
-    uint64_t done = ++self->done;
-    if (__builtin_expect(rf_thread_log_checked(done), 0))
-        rf_log_check(self);
-    __atomic_store_n(&self->record->done, done, __ATOMIC_RELEASE);
+    __atomic_store_n(&record->done, record->done + 1, __ATOMIC_RELEASE);
 }
 
 /* Where objects remember who had the last turn. Several may share a place: that only adds edges,
@@ -179,7 +200,7 @@ RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t a
         rf_rolt_take(self, what, address, object);
         return;
     }
-    uint64_t operation = self->done + 1;
+    uint64_t operation = self->record->done + 1;
     uint64_t *slot = rf_slot_of(object);
     uint64_t mine = (uint64_t)self->number << RF_TURN_COUNT_BITS | operation;
     uint64_t seen = __atomic_load_n(slot, __ATOMIC_RELAXED);
@@ -194,12 +215,46 @@ RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t a
         const struct rf_thread_log_known *known = &self->known[thread % RF_THREAD_LOG_KNOWN];
         if (count > (known->thread == thread ? known->count : 0) ||
             __builtin_expect(rf_threads.order == RF_ORDER_EVERY, 0))
-            rf_log_edge(self, operation, what, address, thread,
+            rf_log_edge(self, what, address, thread,
                         before == seen && further > count ? further : count);
     } else if (__builtin_expect(rf_threads.order == RF_ORDER_EVERY, 0)) {
-        rf_log_edge(self, operation, what, address, thread, count);
+        rf_log_edge(self, what, address, thread, count);
     }
     rf_commit(self, what);
+}
+
+/* ---- record.c: locks, which one thread has at a time ---- */
+
+bool rf_lock_claim(struct rf_lock *lock, const volatile void *object);
+/* Another thread had it. Returns `code`. */
+__attribute__((cold)) int rf_lock_passes(struct rf_thread *self, struct rf_lock *lock,
+                                         enum rf_operation what, uintptr_t address, int code);
+
+RF_STEP struct rf_lock *rf_lock_of(const volatile void *object) {
+    uint32_t hash = (uint32_t)(uintptr_t)object * 0x9e3779b1u;
+    return &rf_threads.locks[hash >> (32 - RF_LOCK_BITS)];
+}
+
+/* Record: the thread has got the lock. Until it lets go nobody else looks at `lock`, and then the
+   operation counts: the order of the stores in here does not matter. */
+RF_STEP void rf_lock_count(struct rf_thread *self, struct rf_lock *lock, enum rf_operation what) {
+    struct rf_thread_log_thread *record = self->record;
+    lock->count = record->done;
+    self->signature = rf_thread_log_sign(self->signature, what);
+    __asm__ volatile("incq %0" : "+m"(record->done) : : "memory"); /* gcc would need two */
+}
+
+/* The same, on any path but the fastest. */
+RF_STEP void rf_take_lock(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                          const volatile void *object) {
+    struct rf_lock *lock = rf_lock_of(object);
+    if (rf_threads.order != RF_ORDER_EDGES ||
+        (lock->object != object && !rf_lock_claim(lock, object)))
+        rf_take(self, what, address, object);
+    else if (lock->record != self->record)
+        rf_lock_passes(self, lock, what, address, 0);
+    else
+        rf_lock_count(self, lock, what);
 }
 
 #endif

@@ -80,6 +80,8 @@ void rf_turn_played(struct rf_thread *self);
 /* Wakes those who wait for it. Called when a thread lets go of something; else it is done with its
    next operation. */
 void rf_turn_wake(struct rf_thread *self);
+/* The same, cheaper, after an atomic instruction, or where it comes again soon. */
+void rf_turn_wake_soon(struct rf_thread *self);
 /* Is this where the recording of the thread was cut off? For operations that have to let go of
    something before they wait for ever. */
 bool rf_turn_cut(struct rf_thread *self);

@@ -14,7 +14,7 @@
 
 #define RF_THREAD_LOG_MAGIC "RFTURNS\n"
 #define RF_THREAD_LOG_VERSION 1u
-#define RF_THREAD_LOG_BLOCK 1024u
+#define RF_THREAD_LOG_BLOCK 256u /* of which a thread has one at least */
 #define RF_THREAD_LOG_SITES 4096u
 #define RF_THREAD_LOG_MODULES 128u
 #define RF_THREAD_LOG_NUMBER_BITS 20 /* of a thread */
@@ -27,15 +27,16 @@
 enum rf_thread_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2, RF_ORDER_EVERY = 3 };
 
 /* What an entry says of an operation: its first number is RF_THREAD_LOG_TYPES * (operations since
-   the entry before) + type, never 0. All but CHECK go on with the number of the site. */
+   the entry before) + type, never 0. All but CHECK and AGAIN go on with the number of the site. */
 enum rf_thread_log_type {
     RF_THREAD_LOG_NOTHING,
     RF_THREAD_LOG_EDGE,    /* thread, then how many operations beyond those known of it */
-    RF_THREAD_LOG_FAILURE, /* error code, then 4 bytes: how many operations in a row failed so */
+    RF_THREAD_LOG_FAILURE, /* error code, then a byte: how many operations in a row failed so */
     RF_THREAD_LOG_VALUE,   /* a number, zigzag */
     RF_THREAD_LOG_BYTES,   /* how many in all, how many here, and these */
     RF_THREAD_LOG_CHECK,   /* 2 bytes of the signature of all operations so far */
     RF_THREAD_LOG_JUMP,    /* ROLT: by how much more than 1 the clock went on */
+    RF_THREAD_LOG_AGAIN,   /* a FAILURE with the site and the code of the one before: the byte */
 };
 #define RF_THREAD_LOG_TYPES 8u
 
@@ -90,14 +91,14 @@ uint32_t rf_thread_log_site_check(const struct rf_thread_log_site *site, uint32_
 
 /* The signature of a thread's operations, in which each one is mixed. */
 static inline uint64_t rf_thread_log_sign(uint64_t signature, uint32_t operation) {
-    return (signature ^ operation) * 0x9e3779b97f4a7c15u + 1;
+    return signature * 0x2545f491u + operation;
 }
 static inline uint16_t rf_thread_log_signed(uint64_t signature) {
     return (uint16_t)(signature >> 48);
 }
-/* Is the signature stored after this operation? Early ones, then every 64th. */
-static inline int rf_thread_log_checked(uint64_t done) {
-    return (done & 63) == 0 || (done & (done - 1)) == 0;
+/* Is the signature to be stored before the next entry? Soon at first, then after 64 operations. */
+static inline int rf_thread_log_checks(uint64_t done, uint64_t checked) {
+    return done - checked > (checked < 64 ? checked : 63);
 }
 
 #endif

@@ -212,11 +212,19 @@ static bool read_rest(struct rf_thread_log_cursor *cursor, struct rf_thread_log_
         return true;
     }
     case RF_THREAD_LOG_FAILURE:
-        if (!rf_varint_get(at, cursor->end, &number) || cursor->end - *at < 4)
+        if (!rf_varint_get(at, cursor->end, &number) || cursor->end == *at)
             return false;
-        entry->code = (int)number;
-        memcpy(&entry->run, *at, 4);
-        *at += 4;
+        cursor->failed_site = entry->site;
+        cursor->failed_code = entry->code = (int)number;
+        entry->run = *(*at)++;
+        return true;
+    case RF_THREAD_LOG_AGAIN:
+        if (!cursor->failed_code || cursor->end == *at)
+            return false;
+        entry->type = RF_THREAD_LOG_FAILURE;
+        entry->site = cursor->failed_site;
+        entry->code = cursor->failed_code;
+        entry->run = *(*at)++;
         return true;
     case RF_THREAD_LOG_VALUE:
         if (!rf_varint_get(at, cursor->end, &number))
@@ -275,12 +283,14 @@ int rf_thread_log_next(struct rf_thread_log_cursor *cursor, struct rf_thread_log
     /* Written for an operation that never came to be counted. */
     if (entry->operation > cursor->record->done)
         return RF_READ_END;
-    if ((entry->type != RF_THREAD_LOG_CHECK && !rf_varint_get(&cursor->at, cursor->end, &site)) ||
-        site >= RF_THREAD_LOG_SITES || !read_rest(cursor, entry)) {
+    bool has_site = entry->type != RF_THREAD_LOG_CHECK && entry->type != RF_THREAD_LOG_AGAIN;
+    bool good =
+        (!has_site || rf_varint_get(&cursor->at, cursor->end, &site)) && site < RF_THREAD_LOG_SITES;
+    entry->site = (uint32_t)site;
+    if (!good || !read_rest(cursor, entry)) {
         damaged(turns, begin, error);
         return RF_READ_DAMAGED;
     }
-    entry->site = (uint32_t)site;
     cursor->operation = entry->operation;
     return RF_READ_EVENT;
 }

@@ -33,6 +33,8 @@ struct rf_thread_log_cursor {
     const struct rf_thread_log_block *block;
     const uint8_t *at, *end;
     uint64_t operation; /* of the last entry */
+    uint32_t failed_site;
+    int failed_code; /* of the last failure; 0: there was none */
     struct rf_thread_log_known known[RF_THREAD_LOG_KNOWN];
 };
 
