@@ -30,6 +30,20 @@ static void drop(struct rf_partner *partner) {
     *partner = rf_partners.entries[--rf_partners.count];
 }
 
+static bool make_room(void) {
+    struct rf_partners *partners = &rf_partners;
+    if (partners->count < partners->size)
+        return true;
+    int size = partners->size ? partners->size * 2 : 16;
+    struct rf_partner *entries =
+        realloc(partners->entries, (size_t)size * sizeof *partners->entries);
+    if (!entries)
+        return false;
+    partners->entries = entries;
+    partners->size = size;
+    return true;
+}
+
 int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
     int done = 0;
     int code = rf_library.Test(&send, &done, MPI_STATUS_IGNORE);
@@ -37,20 +51,12 @@ int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
         free(copy);
         return code;
     }
-    struct rf_partners *partners = &rf_partners;
     lock();
-    if (partners->count == partners->size) {
-        int size = partners->size ? partners->size * 2 : 16;
-        struct rf_partner *entries =
-            realloc(partners->entries, (size_t)size * sizeof *partners->entries);
-        code = entries ? MPI_SUCCESS : MPI_ERR_NO_MEM;
-        partners->entries = entries ? entries : partners->entries;
-        partners->size = entries ? size : partners->size;
-    }
-    if (code == MPI_SUCCESS)
-        partners->entries[partners->count++] = (struct rf_partner){receive, send, copy};
+    bool room = make_room();
+    if (room)
+        rf_partners.entries[rf_partners.count++] = (struct rf_partner){receive, send, copy};
     unlock();
-    return code;
+    return room ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
 bool rf_partner_ask(MPI_Request receive) {
