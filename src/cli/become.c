@@ -6,13 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "detect.h"
+#include "install.h"
+#include "manifest.h"
 #include "messages.h"
 #include "start.h"
 #include "text.h"
 
 /* gdb may have run the rank before: its counts, and what it records again, begin anew. */
 static void forget_run(const char *run, const char *rank) {
-    static const char *const endings[] = {"progress", "trace", "tail", "new"};
+    static const char *const endings[] = {"progress", "trace", "tail", "new", "threads"};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         char *path = rf_text("%s/rank-%s.%s", run, rank, endings[i]);
         unlink(path);
@@ -33,11 +36,19 @@ int rf_become(char **words) {
     launch.run = words[2];
     launch.adapter = words[3];
     launch.scheme = words[4];
+    json_t *manifest = rf_manifest_load(words[0], &error);
+    if (!manifest)
+        return rf_report_error(&error);
+    launch.values = rf_manifest_values(manifest);
+    char *threads = launch.values ? rf_find_adapter(RF_NO_MESSAGES) : NULL;
+    launch.threads = threads;
     forget_run(words[2], words[1]);
     rf_launch_become(&launch, start.arguments);
     rf_fail(&error, RF_EXIT_ENVIRONMENT, "cannot run %s in %s: %s", start.executable,
             start.directory, strerror(errno));
     int code = rf_report_error(&error);
+    free(threads);
+    json_decref(manifest);
     rf_start_free(&start);
     return code;
 }

@@ -38,9 +38,10 @@ const char *rf_mpi_title(const char *mpi) {
 }
 
 const char *rf_begin_of(const char *mpi) {
-    return rf_is_mpi(mpi)                     ? "rank called MPI_Init"
-           : strcmp(mpi, RF_NO_MESSAGES) == 0 ? "process called pthread_create"
-                                              : "node called mcapi_initialize";
+    return rf_is_mpi(mpi) ? "rank called MPI_Init"
+           : strcmp(mpi, RF_NO_MESSAGES) == 0
+               ? "process created a thread, or asked for a value that is kept"
+               : "node called mcapi_initialize";
 }
 
 static bool is_executable(const char *path) {

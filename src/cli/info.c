@@ -168,6 +168,8 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
            check ? ", checksums " : "", check ? check : "",
            json_is_true(json_object_get(manifest, "fill")) ? ", fresh memory filled" : "",
            rf_manifest_text(manifest, "refrain"));
+    if (rf_manifest_values(manifest))
+        printf("values     %s\n", rf_manifest_values(manifest));
     json_decref(hosts);
     free(command);
     free(words);

@@ -7,14 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "messages.h"
+#include "padding.h"
 #include "text.h"
 #include "threads/race_tools.h"
 
-enum { VARIABLES_MOST = 15 };
+enum { VARIABLES_MOST = 16 };
 
 struct variable {
     const char *name;
@@ -47,6 +49,8 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
                                                             both ? ":" : "", both ? preload : "")};
     if (launch->order)
         list[count++] = (struct variable){"REFRAIN_THREADS", rf_copy(launch->order)};
+    if (launch->values)
+        list[count++] = (struct variable){"REFRAIN_VALUES", rf_copy(launch->values)};
     list[count++] = (struct variable){"REFRAIN_MODE", rf_copy(launch->mode)};
     list[count++] = (struct variable){"REFRAIN_TRACE", rf_copy(launch->trace)};
     if (launch->run)
@@ -173,11 +177,15 @@ void rf_launch_become(const struct rf_launch *launch, char **words) {
         return;
     if (launch->environment)
         environ = launch->environment;
+    if (launch->same_addresses)
+        rf_fix_addresses();
     if (launch->launcher == RF_LAUNCHER_NONE) {
         struct variable list[VARIABLES_MOST];
         size_t count = variables(launch, getenv("LD_PRELOAD"), list);
         for (size_t i = 0; i < count; i++)
             setenv(list[i].name, list[i].value, 1);
+        if (launch->same_addresses)
+            rf_pad_environment(words);
     }
     if (launch->executable)
         execv(launch->executable, words);
@@ -215,6 +223,12 @@ pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error) {
                 launch->directory ? launch->directory : "this directory", strerror(cause));
     rf_free_words(words);
     return child;
+}
+
+void rf_fix_addresses(void) {
+    int now = personality(0xffffffff);
+    if (now != -1)
+        personality((unsigned long)now | ADDR_NO_RANDOMIZE);
 }
 
 /* Signal handlers have no other way to learn of these. */

@@ -19,6 +19,8 @@ struct rf_launch {
     const char *check;     /* kind of checksums, or NULL */
     const char *threads;   /* the library for threads, to be preloaded as well; NULL: none */
     const char *order;     /* how their order is kept, if that was asked for; else NULL */
+    const char *values;    /* which values are kept; NULL: none */
+    bool same_addresses;   /* as in all other runs of the recording */
     bool fill;             /* fresh memory of the ranks is filled */
     const char *keep;      /* the ranks that keep contents; NULL: none */
     bool cut;              /* the recorded program did not come to its end */
@@ -46,6 +48,10 @@ void rf_launch_become(const struct rf_launch *launch, char **words);
    nothing is loaded into the launcher. Exposed for `doctor`. Free words and array. */
 char **rf_launch_words(const struct rf_launch *launch);
 void rf_free_words(char **words);
+
+/* Without randomised addresses in what we start from here on, and in what that starts on this host.
+ */
+void rf_fix_addresses(void);
 
 /* From now on the terminal's interrupt is left to the command, and a request to terminate is passed
    on to it. */

@@ -153,3 +153,11 @@ bool rf_manifest_complete(const json_t *manifest) {
 const char *rf_manifest_check(const json_t *manifest) {
     return json_string_value(json_object_get(manifest, "check"));
 }
+
+const char *rf_manifest_values(const json_t *manifest) {
+    return json_string_value(json_object_get(manifest, "values"));
+}
+
+bool rf_manifest_same_addresses(const json_t *manifest) {
+    return json_object_get(manifest, "threads") || rf_manifest_values(manifest);
+}

@@ -11,9 +11,8 @@
 
 /* A manifest is kept as the JSON object that it is on disk:
      format, refrain, state ("recording", "complete"), command, directory, environment,
-     mpi {name, version}, scheme, started (ISO 8601, UTC), if asked for check and fill, and once
-     complete:
-     ranks, hosts, duration (seconds), status, launcher_status. */
+     mpi {name, version}, scheme, started (ISO 8601, UTC), if asked for check, threads, values and
+   fill, and once complete: ranks, hosts, duration (seconds), status, launcher_status. */
 json_t *rf_manifest_new(char *const *command, const char *mpi, const char *scheme);
 
 /* Replaces DIR/manifest.json as a whole: a reader sees the old or the new one. */
@@ -30,5 +29,9 @@ char **rf_manifest_command(const json_t *manifest);
 bool rf_manifest_complete(const json_t *manifest);
 /* The kind of checksums that were kept, or NULL. */
 const char *rf_manifest_check(const json_t *manifest);
+/* The kinds of values that were kept, or NULL. */
+const char *rf_manifest_values(const json_t *manifest);
+/* Was it recorded without randomised addresses? */
+bool rf_manifest_same_addresses(const json_t *manifest);
 
 #endif

@@ -9,7 +9,7 @@
 #include "trace/error.h"
 
 struct rf_options {
-    const char *output, *scheme, *check, *mpi, *thread_order, *ranks, *at, *batch;
+    const char *output, *scheme, *check, *mpi, *thread_order, *values, *ranks, *at, *batch;
     double stall_timeout;
     uint64_t limit, event; /* UINT64_MAX: none */
     bool json, quiet, verbose, all, fill, libs, threads, race_detect, short_help, manual;

@@ -16,6 +16,7 @@
 #include "text.h"
 #include "thread_logs.h"
 #include "trace/holes.h"
+#include "values.h"
 
 static bool check_scheme(const char *scheme, struct rf_error *error) {
     static const char *const later[] = {"race", "cdc"};
@@ -49,9 +50,11 @@ static bool check_thread_order(const char *order, struct rf_error *error) {
     return rf_hint(error, "refrain record --threads COMMAND...");
 }
 
-/* How the order between threads is to be kept, or NULL. */
+/* How the order between threads is to be kept, or NULL. A thread is told values as what it does
+   depends on; without the order of threads they would soon be asked by others. */
 static const char *thread_order(const struct rf_options *options) {
-    return options->thread_order ? options->thread_order : options->threads ? "edges" : NULL;
+    bool wanted = options->threads || options->values;
+    return options->thread_order ? options->thread_order : wanted ? "edges" : NULL;
 }
 
 static bool threads_fit(const char *order, const char *mpi, struct rf_error *error) {
@@ -222,12 +225,15 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     return status;
 }
 
-static json_t *describe(const struct rf_options *options, const struct rf_detected *detected) {
+static json_t *describe(const struct rf_options *options, const char *values,
+                        const struct rf_detected *detected) {
     json_t *manifest = rf_manifest_new(options->command, detected->mpi, options->scheme);
     if (manifest && strcmp(options->check, "none") != 0)
         json_object_set_new(manifest, "check", json_string(options->check));
     if (manifest && thread_order(options))
         json_object_set_new(manifest, "threads", json_string(thread_order(options)));
+    if (manifest && *values)
+        json_object_set_new(manifest, "values", json_string(values));
     if (manifest && options->fill)
         json_object_set_new(manifest, "fill", json_true());
     return manifest;
@@ -252,11 +258,12 @@ int rf_verb_record(const struct rf_options *options) {
     struct rf_error error = {0};
     struct rf_detected detected = {0};
     struct rf_new_trace trace = {0};
-    char *adapter = NULL, *threads = NULL;
+    char *adapter = NULL, *threads = NULL, values[RF_VALUES_TEXT] = "";
     json_t *manifest = NULL;
     int code;
     if (!check_scheme(options->scheme, &error) || !check_checksum(options->check, &error) ||
         !check_thread_order(options->thread_order, &error) ||
+        (options->values && !rf_values_parse(options->values, values, &error)) ||
         !rf_detect(options->command, options->mpi, thread_order(options) != NULL, &detected,
                    &error) ||
         !fits(options->scheme, detected.mpi, &error) ||
@@ -264,7 +271,7 @@ int rf_verb_record(const struct rf_options *options) {
         !find_adapter(detected.mpi, thread_order(options), &adapter, &threads, &error) ||
         !rf_new_trace(&trace, options->output, detected.program, &error)) {
         code = rf_report_error(&error);
-    } else if (!(manifest = describe(options, &detected)) ||
+    } else if (!(manifest = describe(options, values, &detected)) ||
                !rf_manifest_save(manifest, trace.path, &error)) {
         rf_new_trace_discard(&trace);
         code = rf_report_error(&error);
@@ -281,6 +288,8 @@ int rf_verb_record(const struct rf_options *options) {
                                    .check = rf_manifest_check(manifest),
                                    .threads = threads,
                                    .order = thread_order(options),
+                                   .values = rf_manifest_values(manifest),
+                                   .same_addresses = rf_manifest_same_addresses(manifest),
                                    .fill = options->fill,
                                    .tsan_options = tsan,
                                    .verbose = options->verbose};

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/personality.h>
 #include <unistd.h>
 
 #include "detect.h"
@@ -143,6 +142,8 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         launch->run = directory;
         launch->scheme = rf_manifest_text(rerun->manifest, "scheme");
         launch->check = rf_manifest_check(rerun->manifest);
+        launch->same_addresses = rf_manifest_same_addresses(rerun->manifest);
+        launch->values = rf_manifest_values(rerun->manifest);
         launch->fill = json_is_true(json_object_get(rerun->manifest, "fill"));
         launch->verbose = options->verbose;
         if (detection)
@@ -203,14 +204,6 @@ static void allow_few_cores(const struct rf_rerun *rerun) {
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
-/* Extraction and what follows it: addresses that were received stay good as long as they can, and
-   can be told from other contents. */
-static void fix_addresses(void) {
-    int now = personality(0xffffffff);
-    if (now != -1)
-        personality((unsigned long)now | ADDR_NO_RANDOMIZE);
-}
-
 /* Everything that can be wrong is found before anything is run. */
 static bool prepare(const struct rf_rerun *rerun, const struct rf_options *options,
                     struct rf_detected *detected, struct rf_error *error) {
@@ -251,8 +244,10 @@ int rf_rerun_job(struct rf_rerun *rerun, const struct rf_options *options, const
                                    .keep = keep};
         char *tsan = detects ? NULL : rf_tsan_suppressions(&detected);
         launch.tsan_options = tsan;
+        /* Extraction and what follows it: addresses that were received stay good as long as they
+           can, and can be told from other contents. */
         if (keep)
-            fix_addresses();
+            rf_fix_addresses();
         code = run(rerun, &launch, options, detects ? &detection : NULL, verdict);
         free(tsan);
     } else {
@@ -310,7 +305,7 @@ int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int
         return rf_report_error(&error);
     struct rf_launch launch = rf_start_launch(&start);
     rerun->replayed.alone = rank;
-    fix_addresses();
+    rf_fix_addresses();
     int code = run(rerun, &launch, options, NULL, verdict);
     rf_start_free(&start);
     return code;

@@ -34,16 +34,18 @@ static bool is_tie(const char *variable) {
     return false;
 }
 
-/* What was preloaded besides our adapter, which stands first. */
+/* What was preloaded besides our libraries, which stand first. */
 static const char *others_preloaded(const char *value) {
-    size_t length = strcspn(value, ":");
-    char *first = rf_text("%.*s", (int)length, value);
-    bool ours =
-        rf_starts_with(rf_base_name(first), "librefrain-") || rf_starts_with(first, "/proc/");
-    free(first);
-    if (!ours)
-        return value;
-    return value[length] ? value + length + 1 : "";
+    for (;;) {
+        size_t length = strcspn(value, ":");
+        char *first = rf_text("%.*s", (int)length, value);
+        bool ours =
+            rf_starts_with(rf_base_name(first), "librefrain-") || rf_starts_with(first, "/proc/");
+        free(first);
+        if (!ours || !*value)
+            return value;
+        value += length + (value[length] == ':');
+    }
 }
 
 /* The file holds bytes, each as the character of that number: names need not be valid UTF-8. */

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <stdio.h>
@@ -96,7 +97,9 @@ static bool is_internal(const char *path) {
 
 static void look_up(uintptr_t address, struct rf_address *entry) {
     struct search search = {.address = address, .module = &entry->module};
+    int before = errno; /* of a call that is being recorded */
     dl_iterate_phdr(visit, &search);
+    errno = before;
     entry->address = address;
     entry->offset = address - search.base;
     entry->found = search.found;

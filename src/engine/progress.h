@@ -67,6 +67,8 @@ struct rf_progress {
 
    REFRAIN_CUT    replay of MCAPI: 1 if a node did not come to its end
 
+   REFRAIN_VALUES the values that are kept, or returned again: time,random,pid
+
    REFRAIN_CHECK  xor | crc32c: checksums of what a rank receives are kept, or compared */
 
 #endif

@@ -1,5 +1,6 @@
 #include "threads/link.h"
 
+#include "libc/values.h"
 #include "threads/hook.h"
 
 static bool wanted(void) {
@@ -72,16 +73,6 @@ static void goes_on(void) {
         rf_turn_goes_on(self);
 }
 
-static bool keeps_time(void) {
-    return false;
-}
-
-static double keep_time(const char *name, uintptr_t address, double now) {
-    (void)name;
-    (void)address;
-    return now;
-}
-
 RF_HOOK extern const struct rf_threads_link refrain_threads_link;
 const struct rf_threads_link refrain_threads_link = {
     .version = RF_THREADS_LINK_VERSION,
@@ -95,6 +86,6 @@ const struct rf_threads_link refrain_threads_link = {
     .played = played,
     .blocks = blocks,
     .goes_on = goes_on,
-    .keeps_time = keeps_time,
-    .time = keep_time,
+    .keeps_time = rf_keeps_time,
+    .time = rf_time_value,
 };

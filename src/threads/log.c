@@ -104,7 +104,9 @@ static bool stop(struct rf_thread *self) {
 
 static bool next_block(struct rf_thread *self) {
     uint32_t number;
+    int before = errno;
     struct rf_thread_log_block *block = new_block(&number);
+    errno = before;
     if (!block)
         return stop(self);
     block->thread = self->number;
@@ -115,11 +117,11 @@ static bool next_block(struct rf_thread *self) {
     return true;
 }
 
-/* The first eight bytes last and at once: an entry is there or it is not. Returns where it lies. */
-static uint8_t *put(struct rf_thread *self, const uint8_t *entry, size_t size) {
+/* The first eight bytes last and at once: an entry is there or it is not. */
+static bool put(struct rf_thread *self, const uint8_t *entry, size_t size) {
     size_t stored = size < 8 ? 8 : size;
     if (__builtin_expect(self->at + stored > self->limit, 0) && !next_block(self))
-        return NULL;
+        return false;
     uint8_t *at = self->at;
     if (size > 8)
         memcpy(at + 8, entry + 8, size - 8);
@@ -129,7 +131,7 @@ static uint8_t *put(struct rf_thread *self, const uint8_t *entry, size_t size) {
     __asm__ volatile("movq %1, %0" : "=m"(*(char(*)[8])at) : "r"(first));
     self->at += size;
     self->failures = NULL;
-    return at;
+    return true;
 }
 
 static uint8_t *put_type(const struct rf_thread *self, uint8_t *at, uint64_t operation,
@@ -275,10 +277,9 @@ void rf_failure_record(struct rf_thread *self, enum rf_operation what, uintptr_t
         at = rf_varint_put(at, (uint64_t)code);
         run = 1;
         memcpy(at, &run, sizeof run);
-        uint8_t *place = put(self, entry, (size_t)(at - entry) + sizeof run);
-        if (place) {
+        if (put(self, entry, (size_t)(at - entry) + sizeof run)) {
             self->logged = operation;
-            self->failures = place + (at - entry);
+            self->failures = self->at - sizeof run;
             self->failure = failure;
         }
     }

@@ -72,9 +72,10 @@ static void copy_variable(char *to, size_t size, const char *name) {
     snprintf(to, size, "%s", value ? value : "");
 }
 
-/* Launchers tell each process which rank it will be. */
+/* Launchers tell each process which rank it will be, and we one that runs alone. */
 static int find_rank(void) {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
+    static const char *const names[] = {"REFRAIN_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",
+                                        "PMIX_RANK"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         const char *value = getenv(names[i]);
         if (value && *value)
@@ -87,9 +88,11 @@ __attribute__((constructor)) static void look(void) {
     const char *mode = getenv("REFRAIN_MODE");
     const char *order = getenv("REFRAIN_THREADS");
     rf_reals_find();
-    if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0))
+    /* A rank alone is told its values as in any replay. */
+    bool alone = mode && strcmp(mode, "alone") == 0 && getenv("REFRAIN_VALUES");
+    if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && !alone))
         return;
-    rf_threads.replays = strcmp(mode, "replay") == 0;
+    rf_threads.replays = strcmp(mode, "record") != 0;
     rf_threads.order = order && strcmp(order, "rolt") == 0    ? RF_ORDER_ROLT
                        : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
                                                               : RF_ORDER_EDGES;

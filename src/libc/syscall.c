@@ -1,0 +1,45 @@
+/* The system asked by number: older programs have no other way to some of these. */
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include "clocks.h"
+#include "process.h"
+#include "random.h"
+#include "real.h"
+#include "values.h"
+
+/* With all words that there may be. */
+RF_HOOK long rf_syscall(long number, long a, long b, long c, long d, long e,
+                        long f) __asm__("syscall");
+typedef long pass_on(long number, long a, long b, long c, long d, long e, long f);
+
+long rf_syscall(long number, long a, long b, long c, long d, long e, long f) {
+    uintptr_t here = RF_HERE_ADDRESS;
+    switch (number) {
+    case SYS_clock_gettime:
+        return rf_clock_gettime((clockid_t)a, (struct timespec *)b, here);
+    case SYS_getrandom:
+        return rf_getrandom((void *)a, (size_t)b, (unsigned)c, here);
+    case SYS_getpid:
+        return rf_getpid(here);
+    case SYS_getppid:
+        return rf_getppid(here);
+    case SYS_gettid:
+        return rf_gettid(here);
+    case SYS_kill:
+    case SYS_tkill:
+        a = rf_real_id((pid_t)a);
+        break;
+    case SYS_tgkill:
+        a = rf_real_id((pid_t)a);
+        b = rf_real_id((pid_t)b);
+        break;
+    default:
+        break;
+    }
+    long result = ((pass_on *)rf_libc()->syscall)(number, a, b, c, d, e, f);
+    /* No jump instead of a call: that would put the last word back to where it came from, which is
+       the caller's own if it gave fewer words, and may have changed. */
+    __asm__ volatile("" ::: "memory");
+    return result;
+}

@@ -1,0 +1,523 @@
+#!/usr/bin/env bats
+# The command line on programs that have threads and no messages. That replays repeat recordings is the
+# matter of tests/programs/pairs.
+
+load common
+
+# Only a hang takes this long.
+PATIENCE=60
+
+# Sets `launch` to a test program, in a copy whose processes can be told from all others.
+threads() {
+    local program=$1
+    shift
+    [ -e "$(dirname "$REFRAIN")/lib/librefrain-threads.so" ] || missing "no library for threads"
+    [ -x "$PROGRAMS/threads/$program" ] || missing "no test program $program for threads"
+    cp "$PROGRAMS/threads/$program" "$program"
+    launch=("$PWD/$program" "$@")
+}
+
+# compile_threads NAME [FLAG...]: a program of the test's own, from standard input. Sets `launch`.
+compile_threads() {
+    local name=$1
+    shift
+    cat > "$name.c"
+    cc -std=gnu17 -g -O1 -pthread "$@" -o "$name" "$name.c"
+    launch=("$PWD/$name")
+}
+
+record() {
+    run_apart timeout -k 5 $PATIENCE "$REFRAIN" record --threads -o trace "$@"
+}
+
+# replay OPTION...: with the run directory where the test can see it.
+replay() {
+    mkdir -p run
+    TMPDIR=$PWD/run run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay "$@"
+}
+
+expect_nothing_left() {
+    if pgrep -f "^$PWD/"; then
+        echo "these processes were left behind"
+        return 1
+    fi
+    [ -z "$(ls run)" ]
+}
+
+# expect_same: the replay has printed what the recording printed, in any order.
+expect_same() {
+    [ "$(sort <<< "$output")" = "$(sort recorded.text)" ]
+}
+
+line_of() {
+    grep -n -m 1 "$2" "$SOURCES/tests/programs/threads/$1" | cut -d: -f1
+}
+
+# ---- record and replay
+
+@test "record and replay say what they did" {
+    threads mutex_types
+    record "${launch[@]}"
+    expect_status 0
+    echo "$output" > recorded.text
+    [ "$(wc -l <<< "$stderr")" -eq 2 ]
+    expect_in "$stderr" "refrain: recorded: trace: "
+    expect_in "$stderr" "5 threads"
+    expect_in "$stderr" "hint: refrain replay trace"
+    replay trace
+    expect_status 0
+    expect_same
+    expect_in "$stderr" "no difference"
+    expect_in "$stderr" "5 threads"
+    expect_nothing_left
+    replay -q trace
+    [ -z "$stderr" ]
+}
+
+@test "a quiet recording says nothing" {
+    threads spin
+    record -q "${launch[@]}"
+    expect_status 0
+    [ -z "$stderr" ]
+}
+
+@test "the trace goes where traces go" {
+    threads once
+    "$REFRAIN" record --threads "${launch[@]}" > recorded.text
+    [ -e refrain.data/once-1/manifest.json ]
+    replay
+    expect_status 0
+    expect_same
+}
+
+@test "the program's own status" {
+    threads exit_running
+    record -q "${launch[@]}"
+    expect_status 3
+    echo "$output" > recorded.text
+    replay -q trace
+    expect_status 3
+    expect_same
+}
+
+# A launcher of any kind in front of the program, which is recorded and not the launcher.
+@test "programs started by others" {
+    threads cond_queue
+    for front in "sh -c exec\ ${launch[0]}" "sh -c ${launch[0]};true" "env ${launch[0]}" "timeout 50 ${launch[0]}" \
+        "nice ${launch[0]}"; do
+        rm -rf trace
+        eval "words=(${front//;/\\;})"
+        record "${words[@]}"
+        expect_status 0
+        echo "$output" > recorded.text
+        replay trace
+        expect_status 0
+        expect_same
+    done
+}
+
+@test "a rebuilt program replays" {
+    threads cond_timed
+    record -q "${launch[@]}"
+    expect_status 0
+    echo "$output" > recorded.text
+    for flags in "-O0 -g" "-O3 -fno-inline" "-O1 -g3 -fno-omit-frame-pointer -DNDEBUG"; do
+        # shellcheck disable=SC2086 # a list of words
+        cc -std=gnu17 -D_GNU_SOURCE $flags -pthread -o cond_timed "$SOURCES/tests/programs/threads/cond_timed.c"
+        replay trace
+        expect_status 0
+        expect_same
+        expect_in "$stderr" "no difference"
+    done
+}
+
+# What a plug-in binds to itself first would be out of our sight.
+@test "a plug-in that is bound deeply" {
+    cat > plugin.c << 'EOT'
+#include <pthread.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long trail;
+void visit(int number) {
+    pthread_mutex_lock(&mutex);
+    trail = (trail ^ (unsigned long)number) * 1099511628211u;
+    pthread_mutex_unlock(&mutex);
+}
+unsigned long seen(void) { return trail; }
+EOT
+    cc -shared -fPIC -pthread -o plugin.so plugin.c
+    compile_threads deep -D_GNU_SOURCE << 'EOT'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdint.h>
+static void (*visit)(int);
+static void *run(void *number) {
+    for (int i = 0; i < 3000; i++) {
+        visit((int)(intptr_t)number);
+        if (i % 100 == 0)
+            sched_yield();
+    }
+    return NULL;
+}
+int main(void) {
+    void *plugin = dlopen("./plugin.so", RTLD_NOW | RTLD_DEEPBIND);
+    visit = (void (*)(int))dlsym(plugin, "visit");
+    unsigned long (*seen)(void) = (unsigned long (*)(void))dlsym(plugin, "seen");
+    pthread_t threads[4];
+    for (intptr_t i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, run, (void *)(i + 1));
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    printf("%lx\n", seen());
+}
+EOT
+    results=()
+    for _ in 1 2 3 4 5; do
+        rm -rf trace
+        record -q "${launch[@]}"
+        expect_status 0
+        echo "$output" > recorded.text
+        results+=("$output")
+        replay -q trace
+        expect_status 0
+        expect_same
+    done
+    # They do differ, or the replays would have shown nothing.
+    [ "$(printf '%s\n' "${results[@]}" | sort -u | wc -l)" -ge 2 ]
+}
+
+# ---- info, dump and check
+
+@test "info counts turns" {
+    threads mutex_trylock
+    record -q "${launch[@]}"
+    run_apart "$REFRAIN" info trace
+    expect_status 0
+    expect_in "$output" "command    $PWD/mutex_trylock"
+    [[ $output =~ "threads    5, "[0-9]+" operations, order by edges" ]]
+    [[ $output =~ "  turn "\ +[1-9] ]]
+    expect_in "$output" "rank 0 finished"
+    run_apart "$REFRAIN" info --json trace
+    python3 -c '
+import json, sys
+threads = json.load(sys.stdin)["threads"]
+assert threads["order"] == "edges" and threads["threads"] == 5, threads
+# Four threads of sixty rounds, and four creations and joins.
+assert threads["operations"] >= 4 * 60 + 8, threads
+assert 0 < threads["turns"] < threads["operations"] and threads["bytes"] > 0, threads' <<< "$output"
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    expect_in "$output" "rank 0: whole"
+}
+
+@test "dump shows turns, failures and values" {
+    threads mutex_trylock
+    record -q "${launch[@]}"
+    run_apart "$REFRAIN" dump trace
+    expect_status 0
+    local try
+    try="mutex_trylock.c:$(line_of mutex_trylock.c 'pthread_mutex_trylock(&')"
+    [ "$(grep -c "value  pthread_create " <<< "$output")" -eq 4 ]
+    grep -E " turn +pthread_mutex_trylock +$try +after operation [0-9]+ of thread [1-4]$" <<< "$output"
+    grep -E " fail +pthread_mutex_trylock +$try " <<< "$output"
+    run_apart "$REFRAIN" dump --json trace
+    python3 -c '
+import json, sys
+events = [json.loads(line) for line in sys.stdin]
+turns = [event for event in events if event["kind"] == "turn"]
+assert turns and all(event["rank"] == 0 and 1 <= event["thread"] <= 4 for event in turns), turns
+assert all(event["function"] == "pthread_mutex_trylock" for event in turns), turns
+for thread in range(1, 5):
+    operations = [event["operation"] for event in turns if event["thread"] == thread]
+    assert operations == sorted(operations), operations' <<< "$output"
+}
+
+# ---- orders
+
+@test "the order of clocks, and an edge for every operation" {
+    threads rwlock
+    for order in rolt every edges; do
+        rm -rf trace
+        run_apart "$REFRAIN" record -q --thread-order $order -o trace "${launch[@]}"
+        expect_status 0
+        echo "$output" > recorded.text
+        run_apart "$REFRAIN" info trace
+        expect_in "$output" "order by $order"
+        for _ in 1 2 3; do
+            replay -q trace
+            expect_status 0
+            expect_same
+        done
+    done
+}
+
+@test "an unknown order runs nothing" {
+    run_apart "$REFRAIN" record --threads --thread-order clocks -o trace touch ran
+    expect_status 120
+    expect_in "$stderr" "--thread-order clocks"
+    expect_in "$stderr" "edges"
+    expect_in "$stderr" "rolt"
+    [ ! -e ran ]
+    [ ! -e trace ]
+    run_apart "$REFRAIN" record --thread-order
+    expect_status 120
+}
+
+# Threads that meet through a pipe contradict clocks, as paper 004 has them, and no edge.
+@test "a pipe between threads: clocks stand still, edges do not" {
+    threads pipe
+    record -q "${launch[@]}"
+    echo "$output" > recorded.text
+    replay trace
+    expect_status 0
+    expect_same
+    rm -rf trace
+    run_apart "$REFRAIN" record -q --thread-order rolt -o trace "${launch[@]}"
+    expect_status 0
+    TMPDIR=$PWD/run "$REFRAIN" replay --stall-timeout 1 trace > replayed.text 2> stood.text &
+    local replayer=$!
+    # It ends by itself or says that nothing moves.
+    until grep -q "waits until thread" stood.text || ! kill -0 $replayer 2> /dev/null; do
+        sleep 0.1
+    done
+    expect_in "$(cat stood.text)" "waits until thread"
+    kill -TERM $replayer 2> /dev/null || true
+    wait $replayer || true
+    if grep -q '^all: ' replayed.text; then
+        echo "the replay came to its end"
+        return 1
+    fi
+}
+
+# ---- what cannot be recorded
+
+@test "a static program" {
+    cc -std=gnu17 -D_GNU_SOURCE -static -pthread -o fixed "$SOURCES/tests/programs/threads/spin.c"
+    record "$PWD/fixed"
+    expect_status 123
+    expect_in "$stderr" "statically linked"
+    [ -z "$output" ]
+    [ ! -e trace ]
+}
+
+@test "a program without threads" {
+    record true
+    expect_status 123
+    expect_in "$stderr" "nothing recorded"
+    [ ! -e trace ]
+}
+
+@test "a threaded program without --threads" {
+    threads spin
+    run_apart "$REFRAIN" record -o trace "${launch[@]}"
+    expect_status 123
+    expect_in "$stderr" "nothing recorded"
+    [ ! -e trace ]
+}
+
+# ---- damage
+
+@test "a damaged log of threads" {
+    threads mutex_types
+    record -q "${launch[@]}"
+    cp -r trace whole
+    truncate -s 5000 trace/rank-0.threads
+    replay trace
+    expect_status 122
+    [ -z "$output" ]
+    expect_in "$stderr" "rank-0.threads: is cut off"
+    run_apart "$REFRAIN" check trace
+    expect_status 122
+    rm trace/rank-0.threads
+    replay trace
+    expect_status 122
+    [ -z "$output" ]
+    expect_in "$stderr" "missing"
+    run_apart "$REFRAIN" check trace
+    expect_status 122
+    # Whatever a byte is changed to, nothing crashes or hangs, and a difference is none of the program's.
+    for offset in 0 8 64 512 4096 8192 16384 65536 100000; do
+        rm -rf trace
+        cp -r whole trace
+        printf '\377\376\375' | dd of=trace/rank-0.threads bs=1 seek=$offset conv=notrunc status=none
+        replay --stall-timeout 2 trace
+        case $status in 0 | 121 | 122) ;; *) expect_status 122 ;; esac
+        run_apart timeout $PATIENCE "$REFRAIN" dump trace
+        case $status in 0 | 122) ;; *) expect_status 122 ;; esac
+    done
+}
+
+# ---- divergence
+
+# check_branch BRANCH THREAD TEXT...: the thread that matches THREAD is told of, and every TEXT.
+check_branch() {
+    local branch=$1 thread=$2 text
+    shift 2
+    threads branch
+    record -q "${launch[@]}"
+    PROGRAM_BRANCH=$branch replay --stall-timeout 0 trace
+    expect_status 121
+    [[ $stderr =~ "refrain: the replay diverged: rank 0, "([^$'\n']*)"thread "($thread)", operation "([0-9]+)": " ]]
+    operation=${BASH_REMATCH[3]}
+    for text in "$@"; do
+        expect_in "$stderr" "$text"
+    done
+    expect_in "$stderr" "hint: refrain dump "
+    expect_nothing_left
+}
+
+@test "one operation more" {
+    check_branch more 2 "  came      pthread_mutex_lock at branch.c:$(line_of branch.c 'pthread_mutex_lock(&')"
+    [ "$operation" -eq 61 ]
+}
+
+@test "one operation less" {
+    check_branch less 2 "the thread ends before its recording does"
+    [ "$operation" -eq 60 ]
+}
+
+# It may be noticed a little later.
+@test "another function" {
+    check_branch function 2 "  came      pthread_mutex_"
+    [ "$operation" -ge 31 ]
+    [ "$operation" -le 64 ]
+}
+
+@test "one thread more" {
+    check_branch thread 0 "  came      pthread_create at trails.h:$(line_of trails.h 'pthread_create(&')"
+}
+
+@test "another program" {
+    threads branch
+    record -q "${launch[@]}"
+    cp "$PROGRAMS/threads/semaphore" other
+    replay --stall-timeout 2 trace -- "$PWD/other"
+    case $status in 121 | 122 | 123) ;; *) expect_status 121 ;; esac
+    expect_in "$stderr" "refrain: "
+    expect_nothing_left
+}
+
+# A thread keeps what the others wait for: each is told of, with what it waits for.
+@test "a lock that is not given back" {
+    threads branch
+    record -q "${launch[@]}"
+    PROGRAM_BRANCH=keeps replay --stall-timeout 2 trace
+    expect_status 121
+    expect_in "$stderr" "refrain: the replay stands still"
+    local lock
+    lock="pthread_mutex_lock at branch.c:$(line_of branch.c 'pthread_mutex_lock(&')"
+    [[ $stderr =~ "thread 0 "[^$'\n']*"pthread_join at trails.h:" ]]
+    [[ $stderr =~ "thread 2 "[^$'\n']*"$lock" ]]
+    [[ $stderr =~ $lock": waits until thread "[0-9]+" has done "[0-9]+" operations" ]]
+    expect_nothing_left
+}
+
+lines() {
+    if [ -e "$1" ]; then wc -l < "$1"; else echo 0; fi
+}
+
+# The recording is of a program whose first thread waits for ever: so does the replay, without a difference.
+@test "an endless wait ends with the stall timeout" {
+    threads branch endless
+    mkdir log
+    PROGRAM_LOG=$PWD/log "$REFRAIN" record --threads -q -o trace "${launch[@]}" > recorded.text 2> recorder.text &
+    local recorder=$!
+    until [ "$(lines log/thread-0.log)" -ge 1 ]; do
+        sleep 0.05
+    done
+    kill -TERM $recorder
+    wait $recorder || [ $? -eq 143 ]
+    replay --stall-timeout 3 trace
+    expect_status 121
+    expect_in "$stderr" "refrain: the replay stands still"
+    [[ $stderr =~ "thread 0 "[^$'\n']*"pthread_cond_wait at branch.c:" ]]
+    expect_nothing_left
+}
+
+# ---- programs that end badly
+
+# What a thread wrote down in the recording is the beginning of what it writes down in the replay.
+expect_prefix() {
+    local file
+    for file in recorded/thread-*.log; do
+        cmp -n "$(stat -c %s "$file")" "$file" "replayed/${file#recorded/}"
+    done
+}
+
+# check_kill SIZE: killed when the threads have written down so many bytes.
+check_kill() {
+    local size=$1 recorder victim
+    rm -rf recorded replayed trace
+    mkdir recorded replayed
+    threads branch long
+    PROGRAM_LOG=$PWD/recorded "$REFRAIN" record --threads -q -o trace "${launch[@]}" > recorded.text &
+    recorder=$!
+    until [ "$(cat recorded/*.log 2> /dev/null | wc -c)" -ge "$size" ]; do
+        kill -0 $recorder
+    done
+    victim=$(pgrep -f "^$PWD/branch long")
+    kill -KILL "$victim"
+    status=0
+    wait $recorder || status=$?
+    expect_status 137
+    # The program was not at its end.
+    [ ! -s recorded.text ]
+    run_apart "$REFRAIN" info trace
+    expect_status 0
+    expect_in "$output" "rank 0 was killed or crashed"
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    PROGRAM_LOG=$PWD/replayed replay -q trace
+    expect_status 0
+    expect_prefix
+    # It has gone on freely from there.
+    expect_in "$output" "all: $((4 * 24000)) steps"
+    expect_nothing_left
+}
+
+@test "kill -9: the replay comes to where it was killed, and goes on" {
+    for size in 100 5000 20000 50000 100000 300000; do
+        check_kill $size
+    done
+}
+
+@test "a thread that crashes is told of" {
+    threads crash abort
+    record -q "${launch[@]}"
+    expect_status 134
+    echo "$output" > recorded.text
+    run_apart "$REFRAIN" info trace
+    expect_status 0
+    expect_in "$output" "status 134"
+    expect_in "$output" "rank 0 was ended by SIGABRT"
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    replay -q trace
+    expect_status 134
+    expect_same
+    expect_nothing_left
+}
+
+# A bug that depends on who came first: once recorded it comes back every time, and a good run stays good.
+@test "a crash in some orders comes back in every replay" {
+    local wanted ended expected
+    threads crash order
+    for wanted in bad good; do
+        for _ in {1..100}; do
+            rm -rf trace
+            record -q "${launch[@]}"
+            ended=bad
+            [ "$status" -ne 0 ] || ended=good
+            [ "$ended" != $wanted ] || break
+        done
+        [ "$ended" = $wanted ]
+        expected=$status
+        grep '^all: ' <<< "$output" > recorded.text
+        for _ in 1 2 3 4 5; do
+            replay -q trace
+            expect_status "$expected"
+            [ "$(grep '^all: ' <<< "$output")" = "$(cat recorded.text)" ]
+        done
+    done
+}

@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# The command line of --values. That replays print what recordings did is seen in tests/programs/values.
+
+load common
+
+values=$PROGRAMS/values
+
+record() {
+    run_apart timeout -k 5 60 "$REFRAIN" record -o trace "$@"
+}
+
+replay() {
+    run_apart timeout -k 5 60 "$REFRAIN" replay trace
+}
+
+@test "all is every kind" {
+    record --values all "$values/asks"
+    expect_status 0
+    recorded=$output
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "values     time,random,pid"
+    run_apart "$REFRAIN" info --json trace
+    [ "$(jq -r .values <<< "$output")" = time,random,pid ]
+    replay
+    expect_status 0
+    [ "$output" = "$recorded" ]
+}
+
+@test "a list may name kinds in any order, and more than once" {
+    record --values pid,time,pid "$values/asks"
+    expect_status 0
+    run_apart "$REFRAIN" info --json trace
+    [ "$(jq -r .values <<< "$output")" = time,pid ]
+}
+
+@test "what was not asked for is not returned again" {
+    record --values random "$values/asks"
+    expect_status 0
+    recorded=$output
+    sleep 1.1
+    replay
+    expect_status 0
+    [ "$(grep bytes <<< "$output")" = "$(grep bytes <<< "$recorded")" ]
+    if [ "$(grep time <<< "$output")" = "$(grep time <<< "$recorded")" ]; then
+        return 1
+    fi
+}
+
+@test "a list with an unknown word is refused, and nothing is run" {
+    for list in tim time,ranom time, ,pid nonsense; do
+        record --values "$list" touch ran
+        expect_status 120
+        expect_in "$stderr" "refrain: --values $list: "
+        expect_in "$stderr" "hint: refrain record --values "
+        [ ! -e ran ]
+        [ ! -e trace ]
+    done
+    record --values tim touch ran
+    expect_in "$stderr" "did you mean time?"
+}
+
+# differs WAY WORDS...: a replay that asks in another way ends with 121 and says these words.
+differs() {
+    local way=$1
+    shift
+    rm -rf trace
+    record --values all "$values/asks"
+    expect_status 0
+    ASKS=$way run_apart timeout -k 5 60 "$REFRAIN" replay trace
+    expect_status 121
+    for words in "$@"; do
+        expect_in "$stderr" "$words"
+    done
+}
+
+@test "another function is a difference" {
+    differs other "thread 0" "recorded was clock_gettime(CLOCK_REALTIME)" "came      clock" asks.c:
+}
+
+@test "another size is a difference" {
+    differs size "thread 0" "asks for 32 bytes, recorded were 16" "getrandom" asks.c:
+}
+
+@test "one value more is a difference" {
+    differs more "thread 0" "clock_gettime(CLOCK_REALTIME)" asks.c:
+}
+
+@test "one value less is a difference" {
+    differs fewer "thread 0" "recorded was clock_gettime(CLOCK_REALTIME)" getrandom asks.c:
+}
+
+@test "one value more in another thread is a difference" {
+    differs thread "thread 1" "clock_gettime(CLOCK_REALTIME)" asks.c:
+}
+
+@test "a program that crashes has its values up to there" {
+    ASKS=crash record --values all "$values/asks"
+    expect_status 134
+    recorded=$output
+    ASKS=crash replay
+    expect_status 134
+    [ "$output" = "$recorded" ]
+}
+
+@test "a program behind a shell is the one that is recorded" {
+    cat > run.sh << EOT
+#!/bin/bash
+echo "the shell is \$\$" >&2
+"$values/asks"
+EOT
+    chmod +x run.sh
+    record --values all ./run.sh
+    expect_status 0
+    recorded=$output
+    sleep 1.1
+    replay
+    expect_status 0
+    [ "$output" = "$recorded" ]
+}
+
+@test "addresses are the same, whatever is in the environment" {
+    record --values time "$values/pointers"
+    expect_status 0
+    recorded=$output
+    SOMETHING_NEW=$(printf '%01000d' 7) replay
+    expect_status 0
+    [ "$output" = "$recorded" ]
+}
+
+@test "without --values nothing is kept of them" {
+    record --threads "$values/asks"
+    expect_status 0
+    recorded=$output
+    sleep 1.1
+    replay
+    expect_status 0
+    if [ "$output" = "$recorded" ]; then
+        return 1
+    fi
+}
+
+@test "a rank alone is told its values" {
+    for mpi in openmpi mpich; do
+        rm -rf trace
+        record --values all "mpirun.$mpi" -n 2 "$values/mpi_values.$mpi" < /dev/null
+        expect_status 0
+        recorded=$(grep "^rank 1:" <<< "$output")
+        run_apart timeout -k 5 60 "$REFRAIN" extract --rank 1 trace < /dev/null
+        expect_status 0
+        run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace < /dev/null
+        expect_status 0
+        [ "$output" = "$recorded" ]
+        run_apart timeout -k 5 60 "$REFRAIN" debug --rank 1 --event 3 --batch "bt 1" trace < /dev/null
+        expect_status 0
+        expect_in "$output" "mpi_values.c:"
+    done
+}
