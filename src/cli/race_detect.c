@@ -100,9 +100,9 @@ void rf_race_detection_apply(struct rf_race_detection *detection, struct rf_laun
 }
 
 void rf_race_detection_read(const struct rf_race_detection *detection, const char *run,
-                            struct rf_races *races) {
+                            const struct rf_summary *summary, struct rf_races *races) {
     *races = (struct rf_races){.tool = detection->tool, .openmp = detection->openmp};
-    rf_races_read(races, run);
+    rf_races_read(races, run, summary);
 }
 
 void rf_race_detection_free(struct rf_race_detection *detection) {

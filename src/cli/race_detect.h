@@ -25,7 +25,7 @@ bool rf_race_detection_choose(struct rf_race_detection *detection, const struct 
 void rf_race_detection_apply(struct rf_race_detection *detection, struct rf_launch *launch);
 /* What was found, once the command has ended. */
 void rf_race_detection_read(const struct rf_race_detection *detection, const char *run,
-                            struct rf_races *races);
+                            const struct rf_summary *summary, struct rf_races *races);
 void rf_race_detection_free(struct rf_race_detection *detection);
 
 /* Options for a program that is built with ThreadSanitizer, when nobody looks: it is not to report

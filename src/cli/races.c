@@ -65,13 +65,13 @@ static const struct rf_race_frame *place_of(const struct rf_race_access *access,
         if (owner_of(frame) == OWNER_PROGRAM)
             return frame;
         if (frame->function)
-            *through = frame->function;
+            *through = frame->function + (rf_starts_with(frame->function, "PMPI_") ? 1 : 0);
     }
     return NULL;
 }
 
 /* What message-passing libraries do among themselves is not the program's matter, but what one of
-   them does to memory that the program uses at the same time is. */
+   them does, when it is called, to memory that the program uses at the same time is. */
 static bool concerns_program(const struct rf_race *race) {
     enum owner now = owner(&race->now), before = owner(&race->before);
     return now != OWNER_REFRAIN && before != OWNER_REFRAIN &&
@@ -129,13 +129,34 @@ void rf_race_place(struct rf_race *race, const char *mark) {
         }
 }
 
+/* A library that several threads call, or that has threads of its own, lets any of them do what
+   another one has asked for, and orders that in its own ways. */
+static bool is_ordered_by_library(const struct rf_race *race, const struct rf_summary *summary) {
+    enum { MULTIPLE = 3 };
+    const struct rf_rank_summary *rank = rf_summary_rank(summary, race->rank);
+    const struct rf_race_access *library =
+        owner(&race->now) == OWNER_PROGRAM ? &race->before : &race->now;
+    return owner(library) == OWNER_RUNTIME &&
+           (library->thread < 0 || !rank || rank->node.thread_level == MULTIPLE);
+}
+
+static void drop_ordered(struct rf_races *races, const struct rf_summary *summary) {
+    size_t kept = 0;
+    for (size_t i = 0; i < races->count; i++)
+        if (is_ordered_by_library(&races->list[i], summary))
+            rf_race_clear(&races->list[i]);
+        else
+            races->list[kept++] = races->list[i];
+    races->count = kept;
+}
+
 static int by_rank(const void *one, const void *other) {
     const struct rf_race *a = one, *b = other;
     return a->rank != b->rank ? (a->rank > b->rank) - (a->rank < b->rank)
                               : (a->end > b->end) - (a->end < b->end);
 }
 
-void rf_races_read(struct rf_races *races, const char *run) {
+void rf_races_read(struct rf_races *races, const char *run, const struct rf_summary *summary) {
     DIR *entries = opendir(run);
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
         char *path = rf_text("%s/%s", run, entry->d_name);
@@ -147,6 +168,7 @@ void rf_races_read(struct rf_races *races, const char *run) {
     }
     if (entries)
         closedir(entries);
+    drop_ordered(races, summary);
     if (races->count)
         qsort(races->list, races->count, sizeof *races->list, by_rank);
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "summary.h"
+
 struct rf_race_frame {
     char *function, *file, *object; /* NULL: not known; `object` may be a path or a name */
     int line;
@@ -44,8 +46,8 @@ struct rf_races {
     size_t count;
 };
 
-/* Reads what the tool left in the run directory. */
-void rf_races_read(struct rf_races *races, const char *run);
+/* Reads what the tool left in the run directory. `summary`: of the recording. */
+void rf_races_read(struct rf_races *races, const char *run, const struct rf_summary *summary);
 void rf_races_free(struct rf_races *races);
 
 /* Says what was found: the first race in full, with `all` every one. */

@@ -162,7 +162,7 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         rf_signals_guard(child);
         rf_supervise(&rerun->supervision, child);
         if (detection) {
-            rf_race_detection_read(detection, directory, &rerun->races);
+            rf_race_detection_read(detection, directory, &rerun->summary, &rerun->races);
             rerun->replayed.races = &rerun->races;
         }
         code = rf_judge(&rerun->replayed, launch->launcher, options, verdict);

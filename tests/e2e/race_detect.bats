@@ -300,6 +300,60 @@ check_hybrid_tsan() {
     TSAN_OPTIONS=exitcode=0 UCX_MEM_EVENTS=n check_hybrid_tsan mpich
 }
 
+# A pipe lets the thread write first, but is no order that the tool knows.
+check_buffer() {
+    compile "$1" buffer -pthread << 'EOT'
+#include <mpi.h>
+#include <pthread.h>
+#include <unistd.h>
+static long buffer[100];
+static int ends[2];
+static void *scribble(void *unused) {
+    buffer[50] = 1; /* line 7 */
+    return write(ends[1], "x", 1) == 1 ? unused : NULL;
+}
+int main(int argc, char **argv) {
+    int rank, level;
+    char byte;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    pthread_t thread;
+    if (pipe(ends) != 0 || pthread_create(&thread, NULL, scribble, NULL) != 0)
+        return 1;
+    if (read(ends[0], &byte, 1) != 1)
+        return 1;
+    if (rank == 0)
+        MPI_Recv(buffer, 100, MPI_LONG, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* line 21 */
+    else
+        MPI_Send(buffer, 100, MPI_LONG, 0, 0, MPI_COMM_WORLD);
+    pthread_join(thread, NULL);
+    MPI_Finalize();
+    return 0;
+}
+EOT
+    "$REFRAIN" record -q --threads "${launch[@]}"
+    run_apart timeout 300 "$REFRAIN" replay --race-detect
+    expect_status 121
+    expect_in "$stderr" "refrain: data race: rank 0, thread 0, operation 1: buffer.c:21 against buffer.c:7,"
+    expect_in "$stderr" "at buffer.c:21 in main, through MPI_Recv, after operation 1"
+    expect_in "$stderr" "thread 1 wrote 8 bytes at buffer.c:7 in scribble, after operation 0 at the latest"
+}
+
+@test "Open MPI: a buffer is written while MPI receives into it" { check_buffer openmpi; }
+@test "MPICH: a buffer is written while MPI receives into it" { check_buffer mpich; }
+
+# One thread may carry out what another one has asked MPI for.
+check_multiple() {
+    launch "$1" 2 thr_both
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text
+    run_apart timeout 300 "$REFRAIN" replay --race-detect
+    expect_status 0
+    expect_in "$stderr" "refrain: no data race on this run's synchronisation order (helgrind looked at 2 processes)"
+}
+
+@test "Open MPI: threads that call MPI at the same time" { check_multiple openmpi; }
+@test "MPICH: threads that call MPI at the same time" { check_multiple mpich; }
+
 @test "two programs in one job are both looked at" {
     write_hybrid
     compile openmpi hybrid -pthread < <(cat hybrid.c)
