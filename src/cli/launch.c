@@ -16,7 +16,7 @@
 #include "text.h"
 #include "threads/race_tools.h"
 
-enum { VARIABLES_MOST = 16 };
+enum { VARIABLES_MOST = 20 };
 
 struct variable {
     const char *name;

@@ -72,6 +72,8 @@ void rf_places_print(const struct rf_places *places, struct rf_symbols *symbols,
         const char *where = rf_symbols_place(symbols, &module, place->offset, text);
         if (place->state == RF_PLACE_RUNS)
             fputs("runs", out);
+        else if (place->state == RF_PLACE_FREE)
+            fprintf(out, "past the end of its recording, since %s at %s", place->function, where);
         else if (place->state == RF_PLACE_WAITS)
             fprintf(out,
                     "in %s at %s: waits until thread %" PRIu32 " has done %" PRIu64 " operations",

@@ -44,6 +44,19 @@ bool rf_process_gone(pid_t process) {
                                  : look(process, &parent, &state) && (state == 'Z' || state == 'X');
 }
 
+uint64_t rf_process_time(pid_t process) {
+    char path[64], line[1024] = "";
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "r");
+    unsigned long long user = 0, system = 0;
+    const char *end = file && fgets(line, sizeof line, file) ? strrchr(line, ')') : NULL;
+    if (end)
+        sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system);
+    if (file)
+        fclose(file);
+    return user + system;
+}
+
 static bool descends_from_us(pid_t process) {
     char state = 0;
     for (int depth = 0; depth < 64 && process > 1; depth++) {

@@ -13,6 +13,8 @@ int rf_stop_launcher(pid_t launcher);
 /* Kills everything below us. */
 void rf_kill_descendants(void);
 /* Is a process of this host gone (or only waiting to be collected)? */
+/* How long it has computed so far, in the kernel's ticks; 0 if that cannot be known. */
+uint64_t rf_process_time(pid_t process);
 bool rf_process_gone(pid_t process);
 
 #endif

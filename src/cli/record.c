@@ -1,4 +1,5 @@
 /* refrain record: runs the command, and keeps what the outside decided for it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -97,7 +98,23 @@ static void complete(json_t *manifest, const struct rf_summary *summary, double 
     json_object_set_new(manifest, "state", json_string("complete"));
 }
 
-static void warn(const struct rf_summary *summary, const char *shown) {
+/* Processes with threads that came after the one that is recorded. */
+static void warn_of_others(const char *directory, int rank) {
+    char *path = rf_text("%s/rank-%d.others", directory, rank);
+    FILE *others = fopen(path, "r");
+    char line[4096];
+    while (others && fgets(line, sizeof line, others)) {
+        line[strcspn(line, "\n")] = 0;
+        rf_say("not recorded: the threads of %s: rank %d had another process with threads before "
+               "it",
+               line, rank);
+    }
+    if (others)
+        fclose(others);
+    free(path);
+}
+
+static void warn(const struct rf_summary *summary, const char *directory, const char *shown) {
     if (summary->unsupported_count) {
         char *names = rf_summary_unsupported(summary);
         rf_say("not recorded: %s: a replay may differ where the program depends on them", names);
@@ -113,6 +130,8 @@ static void warn(const struct rf_summary *summary, const char *shown) {
             rf_say("rank %d is recorded only up to event %llu: %s", rank->rank,
                    (unsigned long long)rank->events, rank->ending.reason);
     }
+    for (size_t i = 0; i < summary->count; i++)
+        warn_of_others(directory, summary->ranks[i].rank);
     if (threads)
         rf_say("threads: the program asked for MPI_THREAD_MULTIPLE: the order between threads is "
                "not kept");
@@ -216,7 +235,7 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     /* The program's status is worth more than ours: say it, and go on. */
     if (!rf_manifest_save(manifest, trace->path, &error))
         rf_report_error(&error);
-    warn(&summary, trace->shown);
+    warn(&summary, trace->path, trace->shown);
     if (!options->quiet && options->json)
         announce_json(&summary, trace, status);
     else if (!options->quiet)

@@ -76,6 +76,10 @@ static void read_rank(const char *directory, struct rf_rank_summary *rank,
     rf_reader_close(reader);
     if (!rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
         rank->damaged = true;
+    else if (!rank->threads.exists && strcmp(rank->node.adapter, "threads") == 0)
+        rank->damaged =
+            !rf_fail(&rank->error, RF_EXIT_TRACE,
+                     "rank-%d.threads: is missing, the order of the threads", rank->rank);
 }
 
 static bool is_sparse(const struct rf_summary *summary) {

@@ -134,12 +134,17 @@ static bool all_left(const struct watch *watch) {
     return left;
 }
 
-/* Changes whenever any rank gets on. */
+/* Changes whenever any rank gets on. What one does that runs free is seen by the time it uses. */
 static uint64_t movement(const struct watch *watch) {
     uint64_t sum = watch->count;
-    for (size_t i = 0; i < watch->count; i++)
-        sum += watch->list[i].shared->calls + watch->list[i].shared->played +
-               (watch->list[i].threads ? rf_places_movement(watch->list[i].threads) : 0);
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct watched *rank = &watch->list[i];
+        sum += rank->shared->calls + rank->shared->played;
+        if (rank->threads)
+            sum += rf_places_movement(rank->threads);
+        if (rank->threads && rank->threads->free && strcmp(rank->shared->host, watch->host) == 0)
+            sum += rf_process_time(rank->shared->pid);
+    }
     return sum;
 }
 

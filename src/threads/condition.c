@@ -28,16 +28,10 @@ static int record(struct rf_thread *self, enum rf_operation what, uintptr_t addr
     return code;
 }
 
-/* RF_TURN_CUT: the wait is to be made as it is; the mutex is locked. */
 static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                   pthread_cond_t *condition, pthread_mutex_t *mutex) {
-    /* The thread that was cancelled in the wait, or whose recording ends there, has let go too. */
-    bool ends = rf_turn_cut(self) && self->ended;
-    if (!ends)
-        rf_real_functions.pthread_mutex_unlock(mutex);
+    rf_real_functions.pthread_mutex_unlock(mutex);
     int code = rf_turn_await(self, what, address);
-    if (code == RF_TURN_CUT && ends)
-        return RF_TURN_CUT;
     if (code == RF_TURN_CUT) { /* who waits for nothing may be woken for nothing */
         rf_real_functions.pthread_mutex_lock(mutex);
         return 0;
@@ -67,8 +61,7 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
                            mutex);                                                                 \
             return record(self, RF_OP_##operation, address, condition, mutex, result);             \
         }                                                                                          \
-        int code = replay(self, RF_OP_##operation, address, condition, mutex);                     \
-        return code == RF_TURN_CUT ? rf_real_functions.plain : code;                               \
+        return replay(self, RF_OP_##operation, address, condition, mutex);                         \
     } while (0)
 
 RF_HOOK int pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex) {

@@ -14,6 +14,7 @@ enum rf_place_state {
     RF_PLACE_BLOCKS, /* in the call itself */
     RF_PLACE_PARKED, /* its recording was cut off here */
     RF_PLACE_ENDED,
+    RF_PLACE_FREE, /* past the end of a recording that was cut off */
 };
 
 struct rf_place {
@@ -25,6 +26,7 @@ struct rf_place {
     volatile uint32_t thread;            /* waited for */
     volatile uint64_t count;             /* until it has done so many operations */
     uint64_t recorded;
+    int32_t task;     /* the kernel's number of it */
     uint64_t address; /* of the call below */
     uint32_t operation;
     uint64_t offset;

@@ -1,5 +1,6 @@
 /* Playing the recorded order: a thread waits until those that came before it have come. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <stdarg.h>
@@ -151,7 +152,10 @@ static void wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t a
         nap = nap * 2 > SLEEP_MOST ? SLEEP_MOST : nap * 2;
     }
     place->state = RF_PLACE_RUNS;
-    self->free = rf_threads.places->free && !has_done(other, count);
+    if (rf_threads.places->free && !has_done(other, count)) {
+        place->state = RF_PLACE_FREE;
+        self->free = true;
+    }
 }
 
 void rf_turn_wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t address,
@@ -169,38 +173,61 @@ static uint64_t movement(void) {
     return sum;
 }
 
+/* Does the kernel have it sleep? On a busy machine one that could go on may have to wait for long.
+ */
+static bool sleeps(const struct rf_place *place) {
+    char path[64], line[512] = "";
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", (int)place->task);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = file < 0 ? 0 : read(file, line, sizeof line - 1);
+    if (file >= 0)
+        close(file);
+    const char *end = got > 0 ? strrchr(line, ')') : NULL;
+    return end && end[1] == ' ' && end[2] == 'S';
+}
+
 /* Is there a thread that may still do something by itself? */
-static bool anybody_runs(void) {
-    for (uint32_t i = 0; i < rf_threads.places->count; i++)
-        if (rf_threads.places->place[i].state == RF_PLACE_RUNS)
+static bool anybody_runs(bool thoroughly) {
+    for (uint32_t i = 0; i < rf_threads.places->count; i++) {
+        const struct rf_place *place = &rf_threads.places->place[i];
+        if (place->state == RF_PLACE_RUNS)
             return true;
+        if (place->state == RF_PLACE_WAITS && place->thread < rf_threads.places->count &&
+            !rf_ticks() && has_done(&rf_threads.places->place[place->thread], place->count))
+            return true;
+        if (thoroughly && (place->state == RF_PLACE_WAITS || place->state == RF_PLACE_BLOCKS) &&
+            !sleeps(place))
+            return true;
+    }
     return false;
 }
 
-/* The recorded thread never came out of this call. If it ended in it, the call will end this one
-   too. If the recording was cut off, the thread waits here until all the others have come to the
-   end of theirs; from there on the program runs free. */
+/* The recorded thread never came out of this call. If it had ended before, this is another run. If
+   the process ended, or the recording was cut off, the thread waits here; in the latter case until
+   all the others have come to the end of theirs as well, and from there on the program runs free.
+ */
 static void come_to_the_end(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     const struct rf_thread_log_head *head = rf_thread_log_head(rf_threads.turns);
-    if (!self->ended) {
-        show(self, what, address);
-        self->place->state = RF_PLACE_PARKED;
-        double still = seconds();
-        for (uint64_t moved = movement(); !rf_threads.places->free;) {
-            struct timespec nap = {0, 20000000};
-            syscall(SYS_nanosleep, &nap, NULL);
-            uint64_t now = movement();
-            if (now != moved || anybody_runs() || head->finished) {
-                moved = now;
+    if (self->ended || head->finished == self->number + 1)
+        rf_turn_differs(self, what, address, "the recorded thread had come to its end");
+    show(self, what, address);
+    self->place->state = RF_PLACE_PARKED;
+    double still = seconds();
+    for (uint64_t moved = movement(); !rf_threads.places->free;) {
+        struct timespec nap = {0, 20000000};
+        syscall(SYS_nanosleep, &nap, NULL);
+        uint64_t now = movement();
+        if (now != moved || head->finished || anybody_runs(false)) {
+            moved = now;
+            still = seconds();
+        } else if (seconds() - still > STILL_SECONDS) {
+            if (anybody_runs(true))
                 still = seconds();
-            } else if (seconds() - still > STILL_SECONDS) {
+            else
                 rf_threads.places->free = 1;
-            }
         }
-        self->place->state = RF_PLACE_RUNS;
-    } else if (what != RF_OP_NONE) {
-        rf_turn_blocks(self, what, address);
     }
+    self->place->state = RF_PLACE_FREE;
     self->free = true;
 }
 

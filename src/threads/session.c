@@ -179,6 +179,8 @@ static void end_thread(void *argument) {
 }
 
 void rf_thread_enter(struct rf_thread *self) {
+    if (self->place)
+        self->place->task = (int32_t)syscall(SYS_gettid);
     rf_self = rf_anybody = self;
     self->other = rf_threads.replays || rf_threads.order != RF_ORDER_EDGES || !rf_threads.plain;
     if (rf_threads.handles)
@@ -253,7 +255,7 @@ static void end_record(int status) {
         if (record)
             record->at_exit = record->done;
     }
-    __atomic_store_n(&head->finished, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&head->finished, rf_self ? rf_self->number + 1 : UINT32_MAX, __ATOMIC_RELEASE);
     if (rf_threads.plain)
         rf_recorder_close(&rf_the_session.recorder, RF_END_FINALIZE, status);
 }
@@ -376,6 +378,20 @@ static bool begin_replay(struct rf_error *error) {
     return begin_replay_of(&main_thread);
 }
 
+/* Another process of the same rank was first: this one's name is left for the closing lines. */
+static void note_other(void) {
+    char path[sizeof rf_threads.trace + 32], name[4096];
+    snprintf(path, sizeof path, "%s/rank-%d.others", rf_threads.trace, rf_threads.rank);
+    ssize_t length = readlink("/proc/self/exe", name, sizeof name - 2);
+    int file = length > 0 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
+    if (file < 0)
+        return;
+    name[length] = '\n';
+    if (write(file, name, (size_t)length + 1) < 0)
+        unlink(path);
+    close(file);
+}
+
 void rf_threads_begin(void) {
     if (begun || !rf_threads.wanted)
         return;
@@ -385,6 +401,8 @@ void rf_threads_begin(void) {
         /* Another process of the same rank may have its log there already. */
         if (error.code && errno != EEXIST)
             complain(&error);
+        else if (!rf_threads.replays)
+            note_other();
         if (error.code == RF_EXIT_TRACE)
             _exit(RF_EXIT_TRACE);
         return;

@@ -1,6 +1,7 @@
 #include "holes.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,10 +13,18 @@ void rf_dig_holes(const char *path) {
     int file = open(path, O_RDWR | O_CLOEXEC);
     if (file < 0)
         return;
-    for (off_t offset = 0; pread(file, page, PAGE, offset) == PAGE; offset += PAGE)
-        if (memcmp(page, zeros, PAGE) == 0 &&
-            fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, offset, PAGE) != 0)
-            break;
+    /* Neighbours in one call. */
+    off_t begin = 0, offset = 0;
+    bool good = true;
+    for (bool more = true; more && good; offset += PAGE) {
+        more = pread(file, page, PAGE, offset) == PAGE;
+        if (more && memcmp(page, zeros, PAGE) == 0)
+            continue;
+        if (begin < offset)
+            good = fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, begin,
+                             offset - begin) == 0;
+        begin = offset + PAGE;
+    }
     close(file);
 }
 

@@ -74,7 +74,7 @@ struct rf_thread_log_head {
     uint32_t blocks;  /* handed out, those of the head included */
     uint32_t threads; /* numbers handed out */
     uint32_t sites, modules;
-    uint32_t finished; /* the process came to its end, and all that its threads did is here */
+    uint32_t finished; /* the process came to its end: 1 + the thread that called exit() */
     uint32_t stopped;  /* the file could not be lengthened: nothing more was recorded */
 
     _Alignas(4096) struct rf_log_module module[RF_THREAD_LOG_MODULES];
