@@ -3,6 +3,7 @@
 #define RF_CLI_PROCESSES_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* From now on, descendants whose parent ended become our children instead of init's. */
