@@ -82,10 +82,11 @@ bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *
 
 /* ---- dump ---- */
 
-static const char *const type_names[] = {
-    [RF_THREAD_LOG_EDGE] = "turn",   [RF_THREAD_LOG_FAILURE] = "fail",
-    [RF_THREAD_LOG_VALUE] = "value", [RF_THREAD_LOG_BYTES] = "bytes",
-    [RF_THREAD_LOG_CHECK] = "check", [RF_THREAD_LOG_JUMP] = "jump",
+static const char *const type_names[RF_THREAD_LOG_TYPES] = {
+    [RF_THREAD_LOG_NOTHING] = "",     [RF_THREAD_LOG_EDGE] = "turn",
+    [RF_THREAD_LOG_FAILURE] = "fail", [RF_THREAD_LOG_VALUE] = "value",
+    [RF_THREAD_LOG_BYTES] = "bytes",  [RF_THREAD_LOG_CHECK] = "check",
+    [RF_THREAD_LOG_JUMP] = "jump",    [RF_THREAD_LOG_AGAIN] = "fail",
 };
 
 static char *what(const struct rf_thread_log_entry *entry) {
