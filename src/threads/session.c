@@ -84,6 +84,18 @@ static int find_rank(void) {
     return 0;
 }
 
+/* Where only one thread ever called, as in most programs that ask for all of MPI's thread support,
+   there is no order to follow. A log that cannot be read will be complained about. */
+static bool is_to_be_replayed(void) {
+    struct rf_error ignored = {0};
+    if (!rf_thread_log_exist(rf_threads.trace, rf_threads.rank))
+        return false;
+    struct rf_thread_log *log = rf_thread_log_open(rf_threads.trace, rf_threads.rank, &ignored);
+    bool alone = log && rf_thread_log_threads(log) <= 1 && !getenv("REFRAIN_VALUES");
+    rf_thread_log_close(log);
+    return !alone;
+}
+
 __attribute__((constructor)) static void look(void) {
     const char *mode = getenv("REFRAIN_MODE");
     const char *order = getenv("REFRAIN_THREADS");
@@ -101,8 +113,7 @@ __attribute__((constructor)) static void look(void) {
     rf_threads.rank = find_rank();
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
-    rf_threads.wanted = rf_threads.replays ? rf_thread_log_exist(rf_threads.trace, rf_threads.rank)
-                                           : order && *order;
+    rf_threads.wanted = rf_threads.replays ? is_to_be_replayed() : order && *order;
     rf_threads.plain = !rf_find_adapter();
     rf_threads.races = rf_threads.replays && rf_races_begin(rf_threads.rank, rf_threads.run);
 }
