@@ -39,6 +39,9 @@ static void wait_early(struct rf_thread *self, enum rf_operation what, uintptr_t
 }
 
 RF_HOOK int pthread_once(pthread_once_t *control, void (*function)(void)) {
+    /* The unwinder of a thread that is cancelled comes here before the thread's own handlers. */
+    if (rf_is_internal(RF_HERE_ADDRESS))
+        return rf_real()->pthread_once(control, function);
     RF_PASS(pthread_once(control, function));
     uintptr_t address = RF_HERE_ADDRESS;
     if (rf_threads.replays)
