@@ -1,6 +1,7 @@
 #include "become.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,9 @@ int rf_become(char **words) {
         return rf_report_error(&error);
     launch.values = rf_manifest_values(manifest);
     char *threads = launch.values ? rf_find_adapter(RF_NO_MESSAGES) : NULL;
+    int file; /* named by a descriptor of this process, it has to outlive what comes now */
+    if (threads && sscanf(threads, "/proc/%*d/fd/%d", &file) == 1)
+        fcntl(file, F_SETFD, 0);
     launch.threads = threads;
     forget_run(words[2], words[1]);
     rf_launch_become(&launch, start.arguments);

@@ -173,8 +173,8 @@ def number_of(event):
     """An event may stand for many equal ones in a row; of the last one we know how many were played."""
     number = int(event["number"])
     current = replayer()
-    same = int(current["event"]["number"]) == number
-    return number + (int(current["used"]) if same else int(event["run"])) - 1
+    same = int(current["cursor"]["event"]["number"]) == number
+    return number + (int(current["cursor"]["used"]) if same else int(event["run"])) - 1
 
 
 def describe(event):
@@ -201,8 +201,8 @@ def recent():
 def last_of(events):
     """The event that was played last, a test that failed too."""
     current = replayer()
-    if int(current["used"]) > 0 and kind_of(current["event"]) != "check":
-        return current["event"]
+    if int(current["cursor"]["used"]) > 0 and kind_of(current["cursor"]["event"]) != "check":
+        return current["cursor"]["event"]
     return events[0] if events else None
 
 
