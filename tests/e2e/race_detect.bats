@@ -220,7 +220,7 @@ EOT
 
 # Two ranks with two threads each; only the first thread calls MPI. With an argument they race.
 write_hybrid() {
-    cat > hybrid.c << 'EOT'
+    cat > hybrid.text << 'EOT'
 #include <mpi.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -262,7 +262,7 @@ EOT
 
 check_hybrid() {
     write_hybrid
-    compile "$1" hybrid -pthread < <(cat hybrid.c)
+    compile "$1" hybrid -pthread < hybrid.text
     "$REFRAIN" record -q --threads "${launch[@]}"
     run_apart timeout 300 "$REFRAIN" replay --race-detect
     expect_status 0
@@ -282,7 +282,7 @@ check_hybrid() {
 
 check_hybrid_tsan() {
     write_hybrid
-    compile "$1" hybrid -pthread -fsanitize=thread < <(cat hybrid.c)
+    compile "$1" hybrid -pthread -fsanitize=thread < hybrid.text
     # What MPI does inside is reported while it is recorded, and is nothing of ours.
     "$REFRAIN" record -q --threads "${launch[@]}" > recorded.text 2>&1
     run_apart timeout 300 "$REFRAIN" replay --race-detect
@@ -356,7 +356,7 @@ check_multiple() {
 
 @test "two programs in one job are both looked at" {
     write_hybrid
-    compile openmpi hybrid -pthread < <(cat hybrid.c)
+    compile openmpi hybrid -pthread < hybrid.text
     cp hybrid other
     "$REFRAIN" record -q --threads mpirun.openmpi -n 1 ./hybrid : -n 1 ./other race
     run_apart timeout 300 "$REFRAIN" replay --race-detect
