@@ -32,6 +32,8 @@ say(rounds, "rounds")
 time.sleep(0.01)
 say(time.monotonic())
 
+# When a thread has run for too long it hands over by a flag that is polled, which nobody sees.
+sys.setswitchinterval(1000)
 todo = queue.Queue()
 done = []
 lock = threading.Lock()
