@@ -19,15 +19,13 @@ RF_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
     if (failure)
         return failure;
     self->inside++;
-    uint32_t number = RF_NO_THREAD;
     if (child) {
         child->start_c11 = start;
         child->argument = argument;
-        number = child->number;
     }
     int code = rf_real_functions.thrd_create(thread, child ? run : start, child ? child : argument);
     self->inside--;
-    rf_create_end(self, number, RF_OP_THRD_CREATE, address, code);
+    rf_create_end(self, RF_OP_THRD_CREATE, address, code);
     return code;
 }
 

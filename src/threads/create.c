@@ -13,28 +13,25 @@ bool rf_creates(uintptr_t address) {
 struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                                   int *failure) {
     *failure = 0;
-    if (!rf_threads.replays)
-        return rf_thread_new(self,
-                             __atomic_fetch_add(&rf_threads.head->threads, 1, __ATOMIC_RELAXED));
-    if (rf_failure_play(self, what, address, failure))
-        return NULL;
+    if (!rf_threads.replays) {
+        struct rf_thread *child =
+            rf_thread_new(self, __atomic_fetch_add(&rf_threads.head->threads, 1, __ATOMIC_RELAXED));
+        rf_value_record(self, what, address, child ? child->number : RF_NO_THREAD);
+        return child;
+    }
     if (rf_ticks() && rf_replay_has_value(self, what))
         rf_rolt_announce(self, (uint32_t)self->next.value);
     uint32_t number = (uint32_t)rf_value_play(self, what, address);
-    if (self->free)
+    if (self->free ||
+        (rf_replay_fails(self, what) && rf_failure_play(self, what, address, failure)))
         return NULL;
     /* NULL: it was created, but nothing of it was recorded any more. */
     return rf_thread_new(self, number);
 }
 
-void rf_create_end(struct rf_thread *self, uint32_t number, enum rf_operation what,
-                   uintptr_t address, int code) {
-    if (rf_threads.replays)
-        return;
-    if (code)
+void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t address, int code) {
+    if (!rf_threads.replays && code)
         rf_failure_record(self, what, address, code);
-    else
-        rf_value_record(self, what, address, number);
 }
 
 static void *run(void *argument) {
@@ -54,16 +51,14 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     if (failure)
         return failure;
     self->inside++;
-    uint32_t number = RF_NO_THREAD; /* the child may be gone when its creation has returned */
     if (child) {
         child->start = start;
         child->argument = argument;
-        number = child->number;
     }
     int code = rf_real_functions.pthread_create(thread, attributes, child ? run : start,
                                                 child ? child : argument);
     self->inside--;
-    rf_create_end(self, number, RF_OP_CREATE, address, code);
+    rf_create_end(self, RF_OP_CREATE, address, code);
     return code;
 }
 

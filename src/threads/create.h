@@ -8,11 +8,11 @@
 
 /* Is the thread that is created from here one of the program's, and recorded or replayed? */
 bool rf_creates(uintptr_t address);
-/* Before it is created. NULL: not to be recorded, or, with a failure, not to be created. */
+/* Before it is created: what the new thread does may be seen before its creation has returned, so
+   it is recorded now. NULL: not to be recorded, or, with a failure, not to be created. */
 struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                                   int *failure);
-/* After it. */
-void rf_create_end(struct rf_thread *self, uint32_t number, enum rf_operation what,
-                   uintptr_t address, int code);
+/* After it: a creation that failed is a second operation. */
+void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t address, int code);
 
 #endif

@@ -348,6 +348,11 @@ uint32_t rf_replay_site_operation(const struct rf_thread *self) {
     return site ? site->operation : RF_OP_NONE;
 }
 
+bool rf_replay_fails(const struct rf_thread *self, enum rf_operation what) {
+    return at_entry(self) && self->next.type == RF_THREAD_LOG_FAILURE &&
+           rf_replay_site_operation(self) == (uint32_t)what;
+}
+
 bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what) {
     return at_entry(self) && self->next.type == RF_THREAD_LOG_VALUE &&
            rf_replay_site_operation(self) == (uint32_t)what;

@@ -151,8 +151,9 @@ void rf_replay_end(struct rf_thread *self);
 void rf_turn_wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                       uint32_t thread, uint64_t count);
 uint32_t rf_replay_site_operation(const struct rf_thread *self);
-/* Is the next operation this one, with a value? */
+/* Is the next operation this one, with a value, or this one, and does it fail? */
 bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what);
+bool rf_replay_fails(const struct rf_thread *self, enum rf_operation what);
 
 /* ---- log.c ---- */
 
