@@ -46,6 +46,10 @@ rf_adapter_differs *rf_find_adapter(void) {
     static bool asked;
     if (!asked) {
         void *symbol = dlsym(RTLD_DEFAULT, RF_ADAPTER_DIFFERS);
+        /* What it would say of a failure lies in the program's heap: told once, it is freed, always
+           at the same time. */
+        dlerror();
+        dlerror();
         memcpy(&found, &symbol, sizeof found);
         asked = true;
     }
