@@ -103,11 +103,14 @@ struct rf_scratch {
 extern _Thread_local struct rf_scratch rf_scratches[2] __attribute__((tls_model("initial-exec")));
 void rf_scratch_grow(struct rf_scratch *scratch, int count);
 
-static inline struct rf_scratch *rf_scratch(int count) {
-    struct rf_scratch *scratch = &rf_scratches[rf_depth > 1];
+static inline struct rf_scratch *rf_scratch_at(bool deep, int count) {
+    struct rf_scratch *scratch = &rf_scratches[deep];
     if (__builtin_expect(count > scratch->size, 0))
         rf_scratch_grow(scratch, count);
     return scratch;
+}
+static inline struct rf_scratch *rf_scratch(int count) {
+    return rf_scratch_at(rf_depth > 1, count);
 }
 
 RF_STEP bool rf_recording(void) {

@@ -52,19 +52,26 @@ RF_STEP void watched(const struct watch *watch, int count) {
         give_back(watch->receives, count);
 }
 
-RF_STEP struct watch watch_all(int count, const MPI_Request *requests, MPI_Status *statuses) {
+/* `deep` in a callback inside a call. */
+RF_STEP struct watch watch_copied(bool deep, int count, const MPI_Request *requests,
+                                  MPI_Status *statuses) {
     struct watch watch = {rf_pending_any(&rf_mpi.pending) && count > 0, requests, statuses, NULL};
     if (watch.on) {
-        struct rf_scratch *scratch = rf_scratch(count);
+        const struct rf_scratch *scratch = rf_scratch_at(deep, count);
         memcpy(scratch->requests, requests, (size_t)count * sizeof *requests);
         watch.requests = scratch->requests;
         if (statuses == MPI_STATUSES_IGNORE)
             watch.statuses = scratch->statuses;
-        if (__builtin_expect(rf_the_session.concurrent, 0)) {
-            struct watch copy = watch; /* else it would be kept in memory */
-            claim_all(&copy, count);
-            watch = copy;
-        }
+    }
+    return watch;
+}
+
+RF_STEP struct watch watch_all(int count, const MPI_Request *requests, MPI_Status *statuses) {
+    struct watch watch = watch_copied(rf_depth > 1, count, requests, statuses);
+    if (__builtin_expect(watch.on && rf_the_session.concurrent, 0)) {
+        struct watch copy = watch; /* else it would be kept in memory */
+        claim_all(&copy, count);
+        watch = copy;
     }
     return watch;
 }
@@ -323,17 +330,14 @@ static __attribute__((noinline)) void some_done(const struct rf_here *here, int 
         settle(watch, indices[i], &watch->statuses[i]);
 }
 
-RF_STEP int record_some(const struct rf_here *here, rf_some_function *real, int count,
-                        MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
+static int record_some(const struct rf_here *here, rf_some_function *real, int count,
+                       MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
     struct watch watch = watch_all(count, requests, statuses);
     int code = real(count, requests, done, indices, watch.statuses);
-    if (__builtin_expect(code == MPI_SUCCESS && *done == 0, 1)) {
+    if (code == MPI_SUCCESS && *done == 0)
         rf_record_failure(here, RF_NO_COMM, count);
-    } else {
-        const struct rf_here copy_here = *here;
-        const struct watch copy = watch;
-        some_done(&copy_here, code, &copy, count, *done, indices);
-    }
+    else
+        some_done(here, code, &watch, count, *done, indices);
     watched(&watch, count);
     return code;
 }
@@ -349,13 +353,32 @@ RF_WRAPPER(int, Waitsome,
     return rf_leave(&here, code);
 }
 
+static __attribute__((noinline)) int testsome_otherwise(uintptr_t address, int count,
+                                                        MPI_Request *requests, int *done,
+                                                        int *indices, MPI_Status *statuses) {
+    RF_ENTER_FROM(address, Testsome, (count, requests, done, indices, statuses));
+    RF_REPLAY(rf_replay_some(at, rf_reals.Testsome, count, requests, done, indices, statuses));
+    int code = record_some(&here, rf_reals.Testsome, count, requests, done, indices, statuses);
+    return rf_leave(&here, code);
+}
+
 RF_WRAPPER(int, Testsome,
            (int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
             MPI_Status array_of_statuses[])) {
-    RF_ENTER(Testsome, (incount, array_of_requests, outcount, array_of_indices, array_of_statuses));
-    RF_REPLAY(rf_replay_some(at, rf_reals.Testsome, incount, array_of_requests, outcount,
-                             array_of_indices, array_of_statuses));
-    int code = record_some(&here, rf_reals.Testsome, incount, array_of_requests, outcount,
-                           array_of_indices, array_of_statuses);
-    return rf_leave(&here, code);
+    RF_HERE(Testsome);
+    if (__builtin_expect(!rf_enter_fast(), 0))
+        return testsome_otherwise(here.address, incount, array_of_requests, outcount,
+                                  array_of_indices, array_of_statuses);
+    struct watch watch = watch_copied(false, incount, array_of_requests, array_of_statuses);
+    int code =
+        rf_reals.Testsome(incount, array_of_requests, outcount, array_of_indices, watch.statuses);
+    if (__builtin_expect(code == MPI_SUCCESS && *outcount == 0, 1)) {
+        rf_record_failure(&here, RF_NO_COMM, incount);
+        rf_depth--;
+        return MPI_SUCCESS;
+    }
+    const struct rf_here copy = here;
+    const struct watch seen = watch;
+    some_done(&copy, code, &seen, incount, *outcount, array_of_indices);
+    return rf_leave_fast(&here, code);
 }

@@ -105,6 +105,25 @@ static void weights(int *numbers, int count) {
         ints(numbers, count);
 }
 
+static void text(char *port) {
+    uint32_t size = rf_alone() ? 0 : (uint32_t)strlen(port) + 1;
+    rf_through(&size, sizeof size);
+    rf_through(port, size);
+}
+
+static int sum(const int *numbers, int count) {
+    int all = 0;
+    for (int i = 0; i < count; i++)
+        all += numbers[i];
+    return all;
+}
+
+/* Only the root says how many processes it wanted; the others have to believe what they got. */
+static void started(int *codes, MPI_Comm children, int wanted) {
+    if (codes != MPI_ERRCODES_IGNORE)
+        ints(codes, wanted ? wanted : rf_facts(children)->remote);
+}
+
 static void group_out(MPI_Group *group) {
     rf_through_group(group);
 }
