@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "detect.h"
 #include "install.h"
@@ -188,17 +189,40 @@ static int nothing_recorded(struct rf_new_trace *trace, const char *begin, char 
     return rf_report_error(&error);
 }
 
-/* What ranks that were killed have left need not take the room that they might have needed. */
-static void tidy(const char *trace, const struct rf_summary *summary) {
-    static const char *const kept[] = {"tail", "contents.tail", "checks.tail"};
-    for (size_t i = 0; i < summary->count; i++) {
-        rf_thread_log_tidy(trace, summary->ranks[i].rank);
+/* What ranks that were killed have left need not take the room that they might have needed. False
+   if some of them may still be writing. */
+static bool tidy(const char *trace, const struct rf_summary *summary) {
+    static const char *const kept[] = {"tail", "contents.tail", "checks.tail", "threads"};
+    bool over = true;
+    for (size_t i = 0; i < summary->count; i++)
         for (size_t j = 0; j < sizeof kept / sizeof *kept; j++) {
-            char *path = rf_text("%s/rank-%d.%s", trace, summary->ranks[i].rank, kept[j]);
-            rf_dig_holes(path);
+            int rank = summary->ranks[i].rank;
+            char *path = rf_text("%s/rank-%d.%s", trace, rank, kept[j]);
+            if (access(path, F_OK) != 0)
+                ;
+            else if (!rf_nobody_writes(path))
+                over = false;
+            else if (strcmp(kept[j], "threads") == 0)
+                rf_thread_log_tidy(trace, rank);
+            else
+                rf_dig_holes(path);
             free(path);
         }
-    }
+    return over;
+}
+
+/* A launcher that is killed ends before its ranks. Most end soon after, and what they do until then
+   belongs to the recording. */
+static bool read_all(const char *trace, struct rf_summary *summary, struct rf_error *error) {
+    enum { LOOKS = 100 };
+    if (!rf_summary_read(trace, summary, error))
+        return false;
+    if (tidy(trace, summary))
+        return true;
+    for (int i = 0; i < LOOKS && !tidy(trace, summary); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    rf_summary_free(summary);
+    return rf_summary_read(trace, summary, error);
 }
 
 /* From the launch to the finished manifest; returns the exit code. */
@@ -219,9 +243,8 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     clock_gettime(CLOCK_MONOTONIC, &end);
 
     struct rf_summary summary;
-    if (!rf_summary_read(trace->path, &summary, &error))
+    if (!read_all(trace->path, &summary, &error))
         return rf_report_error(&error);
-    tidy(trace->path, &summary);
     int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),
                                    rf_summary_code(&summary));
     if (summary.count == 0) {

@@ -185,16 +185,14 @@ bool rf_thread_dump(const char *directory, int rank, struct rf_symbols *symbols,
 /* ---- tidying ---- */
 
 void rf_thread_log_tidy(const char *directory, int rank) {
-    if (!rf_thread_log_exist(directory, rank))
-        return;
     struct rf_error ignored = {0};
     struct rf_thread_log *log = rf_thread_log_open(directory, rank, &ignored);
     char *path = rf_text("%s/rank-%d.threads", directory, rank);
     if (log) {
         off_t bytes = (off_t)rf_thread_log_head(log)->blocks * RF_THREAD_LOG_BLOCK;
         struct stat facts;
-        if (stat(path, &facts) == 0 && bytes < facts.st_size && truncate(path, bytes) != 0)
-            rf_dig_holes(path);
+        if (stat(path, &facts) == 0 && bytes < facts.st_size)
+            truncate(path, bytes); /* or, if it cannot be, holes do */
         rf_thread_log_close(log);
     }
     rf_dig_holes(path);
