@@ -215,3 +215,43 @@ check_preload() {
     expect_status 123
     expect_in "$output" "FAIL  command"
 }
+
+# Rank 0 kills the launcher, goes on receiving, and counts in a file how far it came.
+@test "Open MPI: what a rank does after its launcher is gone belongs to the recording" {
+    compile openmpi orphan << 'END_OF_PROGRAM'
+#include <fcntl.h>
+#include <mpi.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+    int word = 0;
+    MPI_Init(&argc, &argv);
+    alarm(60);
+    int file = open("count", O_RDWR | O_CREAT | O_TRUNC, 0666);
+    if (file < 0 || ftruncate(file, sizeof(int)) != 0)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    volatile int *count = mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    for (int i = 0; i < 100000; i++) {
+        if (i == 1000)
+            kill(getppid(), SIGKILL);
+        MPI_Send(&word, 1, MPI_INT, 0, i * 79 % 1000, MPI_COMM_SELF);
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        *count = i + 1;
+    }
+    _exit(0);
+}
+END_OF_PROGRAM
+    for round in 1 2 3 4 5; do
+        run_apart "$REFRAIN" record -o trace mpirun.openmpi -n 1 ./orphan
+        expect_status 137
+        while pgrep -x orphan > /dev/null; do
+            sleep 0.05
+        done
+        [ "$(od -An -td4 count)" -eq 100000 ]
+        run_apart "$REFRAIN" info --json trace
+        expect_status 0
+        expect_in "$output" '"events": 100000,'
+        rm -r trace
+    done
+}
