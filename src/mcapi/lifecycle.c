@@ -108,6 +108,7 @@ static void open_recording(struct rf_mcapi_node *node, struct rf_node *facts, co
     for (int i = 0; i < CHOICES; i++) {
         node->number = facts->rank = numbers[i];
         if (rf_recorder_open(&node->session.recorder, trace, facts, &error)) {
+            rf_recorder_sparing(&node->session.recorder);
             node->session.mode = RF_RECORDING;
             rf_signals_watch(note_signal);
             if (strcmp(facts->scheme, "sender") == 0)

@@ -2,6 +2,8 @@
    of the format. */
 #include "codec.h"
 
+#include <sys/mman.h>
+
 #include "coder.h"
 #include "log.h"
 #include "varint.h"
@@ -86,6 +88,24 @@ struct rf_codec {
 
 size_t rf_codec_bytes(void) {
     return sizeof(struct rf_codec);
+}
+
+static struct rf_codec *spare;
+
+/* Fresh pages instead of malloc: much of a codec is never touched. */
+struct rf_codec *rf_codec_take(void) {
+    struct rf_codec *codec = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE);
+    if (codec)
+        return codec;
+    void *memory =
+        mmap(NULL, sizeof *codec, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+void rf_codec_give_back(struct rf_codec *codec) {
+    codec = __atomic_exchange_n(&spare, codec, __ATOMIC_ACQ_REL);
+    if (codec)
+        munmap(codec, sizeof *codec);
 }
 
 static inline uint32_t mix(uint32_t a, uint32_t b) {

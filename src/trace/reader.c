@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "codec.h"
@@ -36,7 +35,6 @@ struct rf_reader {
     /* Where reading has got to. */
     uint64_t offset, chunk_offset, log_segment;
     bool from_log;
-    struct rf_codec *codec;
     struct rf_entry *decoded;     /* room for a decoded chunk */
     const struct rf_entry *slots; /* the segment that is being read */
     uint32_t used, at;
@@ -364,24 +362,10 @@ void rf_reader_close(struct rf_reader *reader) {
     free(reader->lates);
     free(reader->list);
     free(reader->decoded);
-    if (reader->codec)
-        munmap(reader->codec, rf_codec_bytes());
     free(reader);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
-
-/* Fresh pages instead of malloc: much of a codec is never touched. */
-static bool need_codec(struct rf_reader *reader) {
-    if (reader->codec)
-        return true;
-    void *memory =
-        mmap(NULL, rf_codec_bytes(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return false;
-    reader->codec = memory;
-    return true;
-}
 
 static bool load_chunk(struct rf_reader *reader, struct rf_error *error) {
     struct rf_chunk chunk;
@@ -392,13 +376,14 @@ static bool load_chunk(struct rf_reader *reader, struct rf_error *error) {
     reader->offset += sizeof chunk + chunk.bytes;
     if (chunk.type != RF_CHUNK_EVENTS && chunk.type != RF_CHUNK_SLOTS)
         return true;
-    if (!need_codec(reader))
+    struct rf_codec *codec = rf_codec_take();
+    if (!codec)
         return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory at byte %" PRIu64, trace->path,
                        reader->chunk_offset);
-    bool good = chunk.type == RF_CHUNK_SLOTS
-                    ? chunk.bytes == chunk.slots * sizeof *reader->decoded
-                    : rf_codec_decode(reader->codec, trace->payload, chunk.bytes, reader->decoded,
-                                      chunk.slots);
+    bool good = chunk.type == RF_CHUNK_SLOTS ? chunk.bytes == chunk.slots * sizeof *reader->decoded
+                                             : rf_codec_decode(codec, trace->payload, chunk.bytes,
+                                                               reader->decoded, chunk.slots);
+    rf_codec_give_back(codec);
     if (!good)
         return rf_fail(error, RF_EXIT_TRACE, "%s: the chunk at byte %" PRIu64 " cannot be decoded",
                        trace->path, reader->chunk_offset);

@@ -13,6 +13,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#define FEW_SLOTS (RF_SEGMENT_SLOTS / 16)
+
 /* ---- opening ------------------------------------------------------------------------------ */
 
 static int create(const char *path, struct rf_error *error) {
@@ -155,6 +157,11 @@ bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
     return true;
 }
 
+void rf_recorder_sparing(struct rf_recorder *recorder) {
+    recorder->sparing = true;
+    recorder->end = recorder->next + FEW_SLOTS;
+}
+
 /* ---- appending ---------------------------------------------------------------------------- */
 
 /* Recording ends here, the program goes on. What lies in the log stays readable. */
@@ -185,7 +192,7 @@ void rf_recorder_next_segment(struct rf_recorder *recorder) {
     }
     recorder->segment = number;
     recorder->next = writer->log->ring[number % RF_LOG_SEGMENTS];
-    recorder->end = recorder->next + RF_SEGMENT_SLOTS;
+    recorder->end = recorder->next + (recorder->sparing ? FEW_SLOTS : RF_SEGMENT_SLOTS);
     recorder->last = NULL;
     __atomic_store_n(&writer->log->begun, rf_seal(number + 1), __ATOMIC_RELEASE);
 }
@@ -361,9 +368,6 @@ static void forget(struct rf_recorder *recorder) {
     /* If this fails there is nothing better to do. */
     (void)mmap(writer->log, sizeof *writer->log, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    if (writer->codec)
-        munmap(writer->codec, rf_codec_bytes());
-    writer->codec = NULL;
     close(writer->file);
     writer->file = -1;
     use_scratch(recorder);

@@ -26,6 +26,7 @@ struct rf_recorder {
     struct rf_entry *last;    /* the entry that an equal event may be folded into, or NULL */
     uint64_t segment;         /* number of the current segment, from 0 */
     uint64_t posts;           /* open events so far */
+    bool sparing;             /* uses only the beginning of each segment */
     bool on;                  /* false once recording stopped (disk full, fork, end) */
     struct rf_writer *writer; /* everything else */
 };
@@ -42,6 +43,9 @@ struct rf_post {
    log. All space of the log is allocated here, so that a full disk cannot become SIGBUS later. */
 bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
                       const struct rf_node *node, struct rf_error *error);
+/* Then, in a process that has many of these: it is to take little memory, and codes a little
+   worse. */
+void rf_recorder_sparing(struct rf_recorder *recorder);
 /* Codes the rest, writes the end and closes the file; removes the log. Idempotent. */
 void rf_recorder_close(struct rf_recorder *recorder, enum rf_end how, int32_t code);
 /* Notes that a signal ends the process; one store, for use in its handler. */

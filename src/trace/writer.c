@@ -4,7 +4,6 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -110,13 +109,9 @@ bool rf_writer_chunk(struct rf_writer *writer, struct rf_chunk *chunk,
 static bool code_segment(struct rf_writer *writer, uint64_t number) {
     struct rf_entry *slots = writer->log->ring[number % RF_LOG_SEGMENTS];
     uint32_t used = rf_segment_used(slots);
-    if (!writer->codec) {
-        void *memory = mmap(NULL, rf_codec_bytes(), PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (memory == MAP_FAILED)
-            return false;
-        writer->codec = memory;
-    }
+    struct rf_codec *codec = rf_codec_take();
+    if (!codec)
+        return false;
     rf_segment_tidy(slots, used);
     bool in_list = writer->in_list;
     struct rf_chunk chunk = {.type = RF_CHUNK_EVENTS,
@@ -126,13 +121,14 @@ static bool code_segment(struct rf_writer *writer, uint64_t number) {
                              .events = rf_segment_events(slots, used, &in_list)};
     struct rf_coded coded;
     bool wrote;
-    if (rf_codec_encode(writer->codec, slots, used, &coded)) {
+    if (rf_codec_encode(codec, slots, used, &coded)) {
         wrote = rf_writer_chunk(writer, &chunk, coded.pieces, RF_CODED_PIECES);
     } else {
         chunk.type = RF_CHUNK_SLOTS;
         struct rf_piece raw = {(const uint8_t *)slots, used * sizeof *slots};
         wrote = rf_writer_chunk(writer, &chunk, &raw, 1);
     }
+    rf_codec_give_back(codec);
     if (!wrote)
         return false;
     writer->events += chunk.events;

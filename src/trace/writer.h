@@ -17,7 +17,6 @@ struct rf_writer {
     int file; /* the trace */
     pid_t process;
     char trace_path[4096], log_path[4096];
-    struct rf_codec *codec;
     uint64_t trace_bytes; /* length of what is whole in the trace file */
     uint64_t events;      /* in whole chunks */
     bool in_list;
