@@ -226,7 +226,7 @@ int rf_verb_info(const struct rf_options *options) {
     json_t *manifest = NULL;
     char *path = rf_find_trace(options->trace, &error);
     if (!path || !(manifest = rf_manifest_load(path, &error)) ||
-        !rf_summary_read(path, &summary, &error)) {
+        !rf_summary_read(path, manifest, &summary, &error)) {
         json_decref(manifest);
         free(path);
         return rf_report_error(&error);

@@ -76,7 +76,7 @@ static bool check_checksum(const char *name, struct rf_error *error) {
 /* What the ranks know and the command line did not, before they ran. */
 static void complete(json_t *manifest, const struct rf_summary *summary, double seconds, int status,
                      int launcher_status) {
-    json_t *hosts = json_array();
+    json_t *hosts = json_array(), *logs = json_array();
     const char *version = "";
     for (size_t i = 0; i < summary->count; i++) {
         const struct rf_node *node = &summary->ranks[i].node;
@@ -89,10 +89,15 @@ static void complete(json_t *manifest, const struct rf_summary *summary, double 
             json_array_append_new(hosts, json_string(node->host));
         if (!*version)
             version = node->library;
+        if (summary->ranks[i].threads.exists)
+            json_array_append_new(logs, json_integer(summary->ranks[i].rank));
     }
     json_object_set_new(json_object_get(manifest, "mpi"), "version", json_string(version));
     json_object_set_new(manifest, "hosts", hosts);
     json_object_set_new(manifest, "ranks", json_integer(summary->size));
+    if (json_array_size(logs))
+        json_object_set(manifest, "thread_logs", logs);
+    json_decref(logs);
     json_object_set_new(manifest, "duration", json_real(seconds));
     json_object_set_new(manifest, "status", json_integer(status));
     json_object_set_new(manifest, "launcher_status", json_integer(launcher_status));
@@ -213,16 +218,17 @@ static bool tidy(const char *trace, const struct rf_summary *summary) {
 
 /* A launcher that is killed ends before its ranks. Most end soon after, and what they do until then
    belongs to the recording. */
-static bool read_all(const char *trace, struct rf_summary *summary, struct rf_error *error) {
+static bool read_all(const char *trace, const json_t *manifest, struct rf_summary *summary,
+                     struct rf_error *error) {
     enum { LOOKS = 100 };
-    if (!rf_summary_read(trace, summary, error))
+    if (!rf_summary_read(trace, manifest, summary, error))
         return false;
     if (tidy(trace, summary))
         return true;
     for (int i = 0; i < LOOKS && !tidy(trace, summary); i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     rf_summary_free(summary);
-    return rf_summary_read(trace, summary, error);
+    return rf_summary_read(trace, manifest, summary, error);
 }
 
 /* From the launch to the finished manifest; returns the exit code. */
@@ -243,7 +249,7 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     clock_gettime(CLOCK_MONOTONIC, &end);
 
     struct rf_summary summary;
-    if (!read_all(trace->path, &summary, &error))
+    if (!read_all(trace->path, manifest, &summary, &error))
         return rf_report_error(&error);
     int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),
                                    rf_summary_code(&summary));

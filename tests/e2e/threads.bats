@@ -359,15 +359,24 @@ assert all(event["rank"] == 0 for event in events), events' <<< "$output"
     expect_in "$stderr" "missing"
     run_apart "$REFRAIN" check trace
     expect_status 122
-    # Whatever a byte is changed to, nothing crashes or hangs, and a difference is none of the program's.
-    for offset in 0 8 64 512 4096 8192 16384 65536 100000; do
-        rm -rf trace
-        cp -r whole trace
-        printf '\377\376\375' | dd of=trace/rank-0.threads bs=1 seek=$offset conv=notrunc status=none
-        replay --stall-timeout 2 trace
-        case $status in 0 | 121 | 122) ;; *) expect_status 122 ;; esac
-        run_apart timeout $PATIENCE "$REFRAIN" dump trace
-        case $status in 0 | 122) ;; *) expect_status 122 ;; esac
+    cp -r whole/. trace
+    printf '\377\376\375' | dd of=trace/rank-0.threads bs=1 seek=106600 conv=notrunc status=none
+    replay trace
+    expect_status 122
+    [ -z "$output" ]
+    expect_in "$stderr" "rank-0.threads: is damaged at byte 106"
+}
+
+# Which ranks had threads is known only when they have run.
+@test "a missing log of the threads of a rank" {
+    launch mpich 2 thr_funneled
+    record -q "${launch[@]}"
+    expect_status 0
+    rm trace/rank-0.threads
+    for verb in check info dump replay; do
+        run_apart timeout -k 5 $PATIENCE "$REFRAIN" $verb trace
+        expect_status 122
+        expect_in "$output$stderr" "rank-0.threads: is missing"
     done
 }
 
@@ -500,7 +509,7 @@ check_kill() {
 }
 
 @test "kill -9: the replay comes to where it was killed, and goes on" {
-    for size in 100 5000 20000 50000 100000 300000; do
+    for size in 100 50000; do
         check_kill $size
     done
 }
