@@ -17,6 +17,7 @@
 #include "summary.h"
 #include "text.h"
 #include "thread_logs.h"
+#include "thread_notes.h"
 #include "trace/holes.h"
 #include "values.h"
 
@@ -104,22 +105,6 @@ static void complete(json_t *manifest, const struct rf_summary *summary, double 
     json_object_set_new(manifest, "state", json_string("complete"));
 }
 
-/* Processes with threads that came after the one that is recorded. */
-static void warn_of_others(const char *directory, int rank) {
-    char *path = rf_text("%s/rank-%d.others", directory, rank);
-    FILE *others = fopen(path, "r");
-    char line[4096];
-    while (others && fgets(line, sizeof line, others)) {
-        line[strcspn(line, "\n")] = 0;
-        rf_say("not recorded: the threads of %s: rank %d had another process with threads before "
-               "it",
-               line, rank);
-    }
-    if (others)
-        fclose(others);
-    free(path);
-}
-
 static void warn(const struct rf_summary *summary, const char *directory, const char *shown) {
     if (summary->unsupported_count) {
         char *names = rf_summary_unsupported(summary);
@@ -136,8 +121,7 @@ static void warn(const struct rf_summary *summary, const char *directory, const 
             rf_say("rank %d is recorded only up to event %llu: %s", rank->rank,
                    (unsigned long long)rank->events, rank->ending.reason);
     }
-    for (size_t i = 0; i < summary->count; i++)
-        warn_of_others(directory, summary->ranks[i].rank);
+    rf_thread_notes_tell(directory, summary);
     if (threads)
         rf_say("threads: the program asked for MPI_THREAD_MULTIPLE: the order between threads is "
                "not kept");
@@ -176,22 +160,32 @@ static void announce(const struct rf_summary *summary, const struct rf_new_trace
 }
 
 /* Nothing is in the trace: it is taken away again, and `latest` is what it was. */
-static int nothing_recorded(struct rf_new_trace *trace, const char *begin, char *const *command,
-                            int status) {
+static int nothing_recorded(struct rf_new_trace *trace, const char *begin,
+                            const struct rf_launch *launch, int status) {
     struct rf_error error = {0};
+    char *text = rf_command_text(launch->command);
+    char *threaded = rf_thread_notes_program(trace->path);
+    bool advise = threaded && launch->launcher == RF_LAUNCHER_NONE;
     rf_new_trace_discard(trace);
     if (status != 0) {
         rf_say("nothing recorded: the command ended with status %d before any %s", status, begin);
-        return status;
+        if (advise)
+            rf_say_hint("refrain record --threads -- %s", text);
+    } else if (advise) {
+        rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                "nothing recorded: no %s with Refrain in it; but %s created threads", begin,
+                threaded);
+        rf_hint(&error, "refrain record --threads -- %s", text);
+    } else {
+        rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                "nothing recorded: no %s with Refrain in it: the command is no such program, or "
+                "the preload does not reach it",
+                begin);
+        rf_hint(&error, "refrain doctor -- %s", text);
     }
-    char *text = rf_command_text(command);
-    rf_fail(&error, RF_EXIT_ENVIRONMENT,
-            "nothing recorded: no %s with Refrain in it: the command is no such program, or the "
-            "preload does not reach it",
-            begin);
-    rf_hint(&error, "refrain doctor -- %s", text);
+    free(threaded);
     free(text);
-    return rf_report_error(&error);
+    return status != 0 ? status : rf_report_error(&error);
 }
 
 /* What ranks that were killed have left need not take the room that they might have needed. False
@@ -255,8 +249,7 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
                                    rf_summary_code(&summary));
     if (summary.count == 0) {
         rf_summary_free(&summary);
-        return nothing_recorded(trace, rf_begin_of(rf_manifest_mpi(manifest)), launch->command,
-                                status);
+        return nothing_recorded(trace, rf_begin_of(rf_manifest_mpi(manifest)), launch, status);
     }
     double seconds =
         (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;

@@ -5,8 +5,13 @@
 #include "threads/rolt.h"
 
 bool rf_creates(uintptr_t address) {
-    if (!rf_threads.on && rf_threads.wanted && !rf_inside_early && !rf_is_internal(address))
-        rf_threads_begin();
+    bool first = !rf_threads.on && (rf_threads.wanted || rf_threads.unasked);
+    if (first && !rf_inside_early && !rf_is_internal(address)) {
+        if (rf_threads.wanted)
+            rf_threads_begin();
+        else
+            rf_threads_unasked();
+    }
     return rf_here_from(address);
 }
 
