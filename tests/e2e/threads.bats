@@ -4,17 +4,9 @@
 
 load common
 
-# Only a hang takes this long.
-PATIENCE=60
 
-# Sets `launch` to a test program, in a copy whose processes can be told from all others.
 threads() {
-    local program=$1
-    shift
-    [ -e "$(dirname "$REFRAIN")/lib/librefrain-threads.so" ] || missing "no library for threads"
-    [ -x "$PROGRAMS/threads/$program" ] || missing "no test program $program for threads"
-    cp "$PROGRAMS/threads/$program" "$program"
-    launch=("$PWD/$program" "$@")
+    launch_copy threads "$@"
 }
 
 # compile_threads NAME [FLAG...]: a program of the test's own, from standard input. Sets `launch`.
@@ -34,14 +26,6 @@ record() {
 replay() {
     mkdir -p run
     TMPDIR=$PWD/run run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay "$@"
-}
-
-expect_nothing_left() {
-    if pgrep -f "^$PWD/"; then
-        echo "these processes were left behind"
-        return 1
-    fi
-    [ -z "$(ls run)" ]
 }
 
 # expect_same: the replay has printed what the recording printed, in any order.
