@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/session.h"
@@ -285,6 +284,12 @@ static void a_cut_sets_all_threads_free_at_once(void **unused) {
     testing_clean(directory);
 }
 
+static void play_odd(void *data) {
+    struct rf_session *session = replay(data, 0);
+    for (int i = 0; i < 100; i++)
+        expect(session, 1, 1 + 2 * i);
+}
+
 /* A damaged stream stops the replay, with no lock held. */
 static void damage_is_told(void **unused) {
     (void)unused;
@@ -298,25 +303,9 @@ static void damage_is_told(void **unused) {
     testing_path(path, sizeof path, directory, "rank-0.trace");
     free(testing_load(path, &bytes));
     assert_int_equal(truncate(path, (off_t)bytes - 100), 0);
-    int ends[2], status = 0;
-    assert_int_equal(pipe(ends), 0);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        session = replay(directory, 0);
-        for (int i = 0; i < 100; i++)
-            expect(session, 1, 1 + 2 * i);
-        _exit(0);
-    }
-    close(ends[1]);
-    char text[2048] = "";
-    size_t length = 0;
-    for (ssize_t got; (got = read(ends[0], text + length, sizeof text - 1 - length)) > 0;)
-        length += (size_t)got;
-    close(ends[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), RF_EXIT_DIVERGED);
+    char text[2048];
+    assert_int_equal(testing_apart(play_odd, (void *)directory, text, sizeof text),
+                     RF_EXIT_DIVERGED);
     if (!strstr(text, "rank-0.trace") || !strstr(text, "byte"))
         fail_msg("\"%s\" does not name file and place", text);
     testing_clean(directory);
