@@ -88,7 +88,7 @@ int rf_verb_check(const struct rf_options *options) {
     char *path = rf_find_trace(options->trace, &error);
     int code;
     if (!path || !(manifest = rf_manifest_load(path, &error)) ||
-        !rf_summary_read(path, &summary, &error))
+        !rf_summary_read(path, manifest, &summary, &error))
         code = rf_report_error(&error);
     else
         code = examine(options, path, &summary);

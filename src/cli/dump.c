@@ -127,8 +127,9 @@ static void print_end(struct dump *dump, uint64_t events, uint32_t last, bool js
     free(text);
 }
 
-static bool dump_rank(const char *path, int rank, const struct rf_options *options,
-                      struct rf_symbols *symbols, struct rf_error *error) {
+static bool dump_rank(const char *path, const json_t *manifest, int rank,
+                      const struct rf_options *options, struct rf_symbols *symbols,
+                      struct rf_error *error) {
     struct dump dump = {.rank = rank, .symbols = symbols};
     dump.reader = rf_reader_open(path, rank, error);
     if (!dump.reader)
@@ -166,7 +167,7 @@ static bool dump_rank(const char *path, int rank, const struct rf_options *optio
         free(dump.places[i]);
     free(dump.places);
     rf_reader_close(dump.reader);
-    return result != RF_READ_DAMAGED &&
+    return result != RF_READ_DAMAGED && !rf_thread_log_missing(path, manifest, rank, error) &&
            rf_thread_dump(path, rank, symbols, options->limit, options->all, options->json, error);
 }
 
@@ -225,7 +226,7 @@ int rf_verb_dump(const struct rf_options *options) {
     if (!options->json)
         printf("%5s %9s  %-6s %-16s %-20s %s\n", "rank", "event", "kind", "function", "at", "what");
     for (int rank = 0; rank < size; rank++)
-        if (chosen[rank] && !dump_rank(path, rank, options, symbols, &error)) {
+        if (chosen[rank] && !dump_rank(path, manifest, rank, options, symbols, &error)) {
             /* What can be read of the other ranks is shown all the same. */
             if (code == RF_EXIT_OK)
                 first = error;

@@ -199,8 +199,10 @@ static void print_text(const char *path, const json_t *manifest, const struct rf
     char size[RF_SIZE_TEXT];
     printf("trace      %s\n", rf_shown_path(path));
     print_run(manifest, summary);
-    printf("size       %s, %.2f bytes per event\n", rf_size_text(rf_directory_bytes(path), size),
-           bytes_per_event(summary));
+    printf("size       %s", rf_size_text(rf_directory_bytes(path), size));
+    if (summary->events)
+        printf(", %.2f bytes per event", bytes_per_event(summary));
+    putchar('\n');
     print_extracted(path, summary);
     printf("events     %" PRIu64 "\n", summary->events);
     for (int kind = 1; kind < RF_KINDS; kind++)
@@ -226,7 +228,7 @@ int rf_verb_info(const struct rf_options *options) {
     json_t *manifest = NULL;
     char *path = rf_find_trace(options->trace, &error);
     if (!path || !(manifest = rf_manifest_load(path, &error)) ||
-        !rf_summary_read(path, &summary, &error)) {
+        !rf_summary_read(path, manifest, &summary, &error)) {
         json_decref(manifest);
         free(path);
         return rf_report_error(&error);

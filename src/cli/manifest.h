@@ -12,7 +12,8 @@
 /* A manifest is kept as the JSON object that it is on disk:
      format, refrain, state ("recording", "complete"), command, directory, environment,
      mpi {name, version}, scheme, started (ISO 8601, UTC), if asked for check, threads, values and
-   fill, and once complete: ranks, hosts, duration (seconds), status, launcher_status. */
+   fill, and once complete: ranks, hosts, duration (seconds), status, launcher_status, and
+   thread_logs (the ranks that have one), if there are any. */
 json_t *rf_manifest_new(char *const *command, const char *mpi, const char *scheme);
 
 /* Replaces DIR/manifest.json as a whole: a reader sees the old or the new one. */

@@ -17,6 +17,7 @@
 #include "summary.h"
 #include "text.h"
 #include "thread_logs.h"
+#include "thread_notes.h"
 #include "trace/holes.h"
 #include "values.h"
 
@@ -76,7 +77,7 @@ static bool check_checksum(const char *name, struct rf_error *error) {
 /* What the ranks know and the command line did not, before they ran. */
 static void complete(json_t *manifest, const struct rf_summary *summary, double seconds, int status,
                      int launcher_status) {
-    json_t *hosts = json_array();
+    json_t *hosts = json_array(), *logs = json_array();
     const char *version = "";
     for (size_t i = 0; i < summary->count; i++) {
         const struct rf_node *node = &summary->ranks[i].node;
@@ -89,30 +90,19 @@ static void complete(json_t *manifest, const struct rf_summary *summary, double 
             json_array_append_new(hosts, json_string(node->host));
         if (!*version)
             version = node->library;
+        if (summary->ranks[i].threads.exists)
+            json_array_append_new(logs, json_integer(summary->ranks[i].rank));
     }
     json_object_set_new(json_object_get(manifest, "mpi"), "version", json_string(version));
     json_object_set_new(manifest, "hosts", hosts);
     json_object_set_new(manifest, "ranks", json_integer(summary->size));
+    if (json_array_size(logs))
+        json_object_set(manifest, "thread_logs", logs);
+    json_decref(logs);
     json_object_set_new(manifest, "duration", json_real(seconds));
     json_object_set_new(manifest, "status", json_integer(status));
     json_object_set_new(manifest, "launcher_status", json_integer(launcher_status));
     json_object_set_new(manifest, "state", json_string("complete"));
-}
-
-/* Processes with threads that came after the one that is recorded. */
-static void warn_of_others(const char *directory, int rank) {
-    char *path = rf_text("%s/rank-%d.others", directory, rank);
-    FILE *others = fopen(path, "r");
-    char line[4096];
-    while (others && fgets(line, sizeof line, others)) {
-        line[strcspn(line, "\n")] = 0;
-        rf_say("not recorded: the threads of %s: rank %d had another process with threads before "
-               "it",
-               line, rank);
-    }
-    if (others)
-        fclose(others);
-    free(path);
 }
 
 static void warn(const struct rf_summary *summary, const char *directory, const char *shown) {
@@ -131,8 +121,7 @@ static void warn(const struct rf_summary *summary, const char *directory, const 
             rf_say("rank %d is recorded only up to event %llu: %s", rank->rank,
                    (unsigned long long)rank->events, rank->ending.reason);
     }
-    for (size_t i = 0; i < summary->count; i++)
-        warn_of_others(directory, summary->ranks[i].rank);
+    rf_thread_notes_tell(directory, summary);
     if (threads)
         rf_say("threads: the program asked for MPI_THREAD_MULTIPLE: the order between threads is "
                "not kept");
@@ -171,22 +160,32 @@ static void announce(const struct rf_summary *summary, const struct rf_new_trace
 }
 
 /* Nothing is in the trace: it is taken away again, and `latest` is what it was. */
-static int nothing_recorded(struct rf_new_trace *trace, const char *begin, char *const *command,
-                            int status) {
+static int nothing_recorded(struct rf_new_trace *trace, const char *begin,
+                            const struct rf_launch *launch, int status) {
     struct rf_error error = {0};
+    char *text = rf_command_text(launch->command);
+    char *threaded = rf_thread_notes_program(trace->path);
+    bool advise = threaded && launch->launcher == RF_LAUNCHER_NONE;
     rf_new_trace_discard(trace);
     if (status != 0) {
         rf_say("nothing recorded: the command ended with status %d before any %s", status, begin);
-        return status;
+        if (advise)
+            rf_say_hint("refrain record --threads -- %s", text);
+    } else if (advise) {
+        rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                "nothing recorded: no %s with Refrain in it; but %s created threads", begin,
+                threaded);
+        rf_hint(&error, "refrain record --threads -- %s", text);
+    } else {
+        rf_fail(&error, RF_EXIT_ENVIRONMENT,
+                "nothing recorded: no %s with Refrain in it: the command is no such program, or "
+                "the preload does not reach it",
+                begin);
+        rf_hint(&error, "refrain doctor -- %s", text);
     }
-    char *text = rf_command_text(command);
-    rf_fail(&error, RF_EXIT_ENVIRONMENT,
-            "nothing recorded: no %s with Refrain in it: the command is no such program, or the "
-            "preload does not reach it",
-            begin);
-    rf_hint(&error, "refrain doctor -- %s", text);
+    free(threaded);
     free(text);
-    return rf_report_error(&error);
+    return status != 0 ? status : rf_report_error(&error);
 }
 
 /* What ranks that were killed have left need not take the room that they might have needed. False
@@ -213,16 +212,17 @@ static bool tidy(const char *trace, const struct rf_summary *summary) {
 
 /* A launcher that is killed ends before its ranks. Most end soon after, and what they do until then
    belongs to the recording. */
-static bool read_all(const char *trace, struct rf_summary *summary, struct rf_error *error) {
+static bool read_all(const char *trace, const json_t *manifest, struct rf_summary *summary,
+                     struct rf_error *error) {
     enum { LOOKS = 100 };
-    if (!rf_summary_read(trace, summary, error))
+    if (!rf_summary_read(trace, manifest, summary, error))
         return false;
     if (tidy(trace, summary))
         return true;
     for (int i = 0; i < LOOKS && !tidy(trace, summary); i++)
         nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
     rf_summary_free(summary);
-    return rf_summary_read(trace, summary, error);
+    return rf_summary_read(trace, manifest, summary, error);
 }
 
 /* From the launch to the finished manifest; returns the exit code. */
@@ -243,14 +243,13 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     clock_gettime(CLOCK_MONOTONIC, &end);
 
     struct rf_summary summary;
-    if (!read_all(trace->path, &summary, &error))
+    if (!read_all(trace->path, manifest, &summary, &error))
         return rf_report_error(&error);
     int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),
                                    rf_summary_code(&summary));
     if (summary.count == 0) {
         rf_summary_free(&summary);
-        return nothing_recorded(trace, rf_begin_of(rf_manifest_mpi(manifest)), launch->command,
-                                status);
+        return nothing_recorded(trace, rf_begin_of(rf_manifest_mpi(manifest)), launch, status);
     }
     double seconds =
         (double)(end.tv_sec - begin.tv_sec) + (double)(end.tv_nsec - begin.tv_nsec) / 1e9;

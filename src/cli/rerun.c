@@ -26,7 +26,8 @@ bool rf_rerun_open(struct rf_rerun *rerun, const struct rf_options *options,
     *rerun = (struct rf_rerun){0};
     rerun->directory = rf_find_trace(options->trace, error);
     rerun->manifest = rerun->directory ? rf_manifest_load(rerun->directory, error) : NULL;
-    if (!rerun->manifest || !rf_summary_read(rerun->directory, &rerun->summary, error))
+    if (!rerun->manifest ||
+        !rf_summary_read(rerun->directory, rerun->manifest, &rerun->summary, error))
         return false;
     rerun->recorded = rf_manifest_command(rerun->manifest);
     rerun->shown = rf_copy(options->trace ? options->trace : rf_shown_path(rerun->directory));

@@ -53,7 +53,7 @@ void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint3
         rank->module = *module;
 }
 
-static void read_rank(const char *directory, struct rf_rank_summary *rank,
+static void read_rank(const char *directory, const json_t *manifest, struct rf_rank_summary *rank,
                       struct rf_summary *summary) {
     struct rf_reader *reader = rf_reader_open(directory, rank->rank, &rank->error);
     if (!reader) {
@@ -74,12 +74,9 @@ static void read_rank(const char *directory, struct rf_rank_summary *rank,
     for (size_t i = 0; (name = rf_reader_unsupported(reader, i)); i++)
         note_unsupported(summary, name);
     rf_reader_close(reader);
-    if (!rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
+    if (rf_thread_log_missing(directory, manifest, rank->rank, &rank->error) ||
+        !rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
         rank->damaged = true;
-    else if (!rank->threads.exists && strcmp(rank->node.adapter, "threads") == 0)
-        rank->damaged =
-            !rf_fail(&rank->error, RF_EXIT_TRACE,
-                     "rank-%d.threads: is missing, the order of the threads", rank->rank);
 }
 
 static bool is_sparse(const struct rf_summary *summary) {
@@ -89,7 +86,8 @@ static bool is_sparse(const struct rf_summary *summary) {
     return false;
 }
 
-bool rf_summary_read(const char *directory, struct rf_summary *summary, struct rf_error *error) {
+bool rf_summary_read(const char *directory, const json_t *manifest, struct rf_summary *summary,
+                     struct rf_error *error) {
     *summary = (struct rf_summary){0};
     int *numbers = NULL;
     if (!rf_trace_ranks(directory, &numbers, &summary->count, error))
@@ -98,7 +96,7 @@ bool rf_summary_read(const char *directory, struct rf_summary *summary, struct r
     for (size_t i = 0; i < summary->count; i++) {
         struct rf_rank_summary *rank = &summary->ranks[i];
         rank->rank = numbers[i];
-        read_rank(directory, rank, summary);
+        read_rank(directory, manifest, rank, summary);
         summary->events += rank->events;
         summary->bytes += rank->bytes;
         summary->damaged += rank->damaged;

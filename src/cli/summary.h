@@ -2,6 +2,7 @@
 #ifndef RF_CLI_SUMMARY_H
 #define RF_CLI_SUMMARY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -42,7 +43,8 @@ void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint3
 
 /* Reads every rank's file to its end. Damage is noted, not an error; false only when the directory
    itself cannot be read. */
-bool rf_summary_read(const char *directory, struct rf_summary *summary, struct rf_error *error);
+bool rf_summary_read(const char *directory, const json_t *manifest, struct rf_summary *summary,
+                     struct rf_error *error);
 void rf_summary_free(struct rf_summary *summary);
 
 /* NULL when the trace has no file of this rank. */

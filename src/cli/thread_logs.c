@@ -1,14 +1,13 @@
 #include "thread_logs.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
+#include "detect.h"
+#include "manifest.h"
 #include "text.h"
 #include "trace/holes.h"
 #include "trace/reader.h"
@@ -25,6 +24,24 @@ const char *rf_thread_operation(uint32_t number) {
 
 const char *rf_thread_order_name(enum rf_thread_order order) {
     return order == RF_ORDER_ROLT ? "rolt" : order == RF_ORDER_EVERY ? "every" : "edges";
+}
+
+/* A program without messages has nothing else. Of the others, a rank has one if it had threads. */
+static bool is_expected(const json_t *manifest, int rank) {
+    bool expected = strcmp(rf_manifest_mpi(manifest), RF_NO_MESSAGES) == 0;
+    size_t i;
+    const json_t *listed;
+    json_array_foreach(json_object_get(manifest, "thread_logs"), i, listed) expected =
+        expected || json_integer_value(listed) == rank;
+    return expected;
+}
+
+bool rf_thread_log_missing(const char *directory, const json_t *manifest, int rank,
+                           struct rf_error *error) {
+    if (!is_expected(manifest, rank) || rf_thread_log_exist(directory, rank))
+        return false;
+    return !rf_fail(error, RF_EXIT_TRACE, "rank-%d.threads: is missing, the order of the threads",
+                    rank);
 }
 
 static void count(struct rf_thread_counts *counts, const struct rf_thread_log_entry *entry) {
@@ -71,6 +88,7 @@ bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *
             count(counts, &entry);
         good = result == RF_READ_END;
     }
+    good = good && rf_thread_log_whole(log, error);
     rf_thread_log_close(log);
     char *path = rf_text("%s/rank-%d.threads", directory, rank);
     struct stat facts;
@@ -178,23 +196,16 @@ bool rf_thread_dump(const char *directory, int rank, struct rf_symbols *symbols,
             if ((all || entry.type != RF_THREAD_LOG_CHECK) && lines++ < limit)
                 print(&dump, i, &entry);
     }
+    bool good = result != RF_READ_DAMAGED && rf_thread_log_whole(dump.log, error);
     rf_thread_log_close(dump.log);
-    return result != RF_READ_DAMAGED;
+    return good;
 }
 
 /* ---- tidying ---- */
 
 void rf_thread_log_tidy(const char *directory, int rank) {
-    struct rf_error ignored = {0};
-    struct rf_thread_log *log = rf_thread_log_open(directory, rank, &ignored);
     char *path = rf_text("%s/rank-%d.threads", directory, rank);
-    if (log) {
-        off_t bytes = (off_t)rf_thread_log_head(log)->blocks * RF_THREAD_LOG_BLOCK;
-        struct stat facts;
-        if (stat(path, &facts) == 0 && bytes < facts.st_size)
-            truncate(path, bytes); /* or, if it cannot be, holes do */
-        rf_thread_log_close(log);
-    }
+    rf_thread_log_seal(directory, rank);
     rf_dig_holes(path);
     free(path);
 }

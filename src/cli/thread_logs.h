@@ -2,6 +2,7 @@
 #ifndef RF_CLI_THREAD_LOGS_H
 #define RF_CLI_THREAD_LOGS_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +18,9 @@ struct rf_thread_counts {
     enum rf_thread_order order;
 };
 
+/* Should there be a log of this rank, as the manifest says, and is none? */
+bool rf_thread_log_missing(const char *directory, const json_t *manifest, int rank,
+                           struct rf_error *error);
 /* Reads the log to its end. True if it is whole, or there is none. */
 bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *counts,
                       struct rf_error *error);
@@ -29,7 +33,7 @@ const char *rf_thread_operation(uint32_t number);
 bool rf_thread_dump(const char *directory, int rank, struct rf_symbols *symbols, uint64_t limit,
                     bool all, bool json, struct rf_error *error);
 
-/* The log's file as short as it can be, once its process is gone. */
+/* Once its process is gone: the log gets its checksums, and its file is as short as it can be. */
 void rf_thread_log_tidy(const char *directory, int rank);
 
 #endif

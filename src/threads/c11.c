@@ -90,16 +90,6 @@ RF_HOOK int cnd_broadcast(cnd_t *condition) {
     RF_RELEASE(CND_BROADCAST, condition, cnd_broadcast(condition));
 }
 
-static int record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                  cnd_t *condition, mtx_t *mutex, int code) {
-    if (code == thrd_success)
-        rf_take(self, what, address, condition);
-    else
-        rf_failure_record(self, what, address, code);
-    rf_take_lock(self, RF_OP_COND_RELOCK, address, mutex);
-    return code;
-}
-
 /* As for POSIX conditions: see condition.c. */
 static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                   cnd_t *condition, mtx_t *mutex) {
@@ -126,8 +116,8 @@ RF_HOOK int cnd_wait(cnd_t *condition, mtx_t *mutex) {
         rf_tick(self, RF_OP_UNLOCK, address, mutex);
     if (rf_threads.replays)
         return replay(self, RF_OP_CND_WAIT, address, condition, mutex);
-    return record(self, RF_OP_CND_WAIT, address, condition, mutex,
-                  rf_real_functions.cnd_wait(condition, mutex));
+    return rf_record_wait(self, RF_OP_CND_WAIT, address, condition, mutex,
+                          rf_real_functions.cnd_wait(condition, mutex));
 }
 
 RF_HOOK int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
@@ -138,6 +128,6 @@ RF_HOOK int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
         rf_tick(self, RF_OP_UNLOCK, address, mutex);
     if (rf_threads.replays)
         return replay(self, RF_OP_CND_TIMEDWAIT, address, condition, mutex);
-    return record(self, RF_OP_CND_TIMEDWAIT, address, condition, mutex,
-                  rf_real_functions.cnd_timedwait(condition, mutex, until));
+    return rf_record_wait(self, RF_OP_CND_TIMEDWAIT, address, condition, mutex,
+                          rf_real_functions.cnd_timedwait(condition, mutex, until));
 }

@@ -18,16 +18,6 @@ RF_HOOK int pthread_cond_broadcast(pthread_cond_t *condition) {
     RF_RELEASE(COND_BROADCAST, condition, pthread_cond_broadcast(condition));
 }
 
-static int record(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                  pthread_cond_t *condition, pthread_mutex_t *mutex, int code) {
-    if (code == 0 || code == EOWNERDEAD)
-        rf_take(self, what, address, condition);
-    else
-        rf_failure_record(self, what, address, code);
-    rf_take_lock(self, RF_OP_COND_RELOCK, address, mutex);
-    return code;
-}
-
 static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                   pthread_cond_t *condition, pthread_mutex_t *mutex) {
     rf_real_functions.pthread_mutex_unlock(mutex);
@@ -59,7 +49,7 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
             int result;                                                                            \
             RF_CANCELLABLE(result, rf_real_functions.plain, self, RF_OP_##operation, address,      \
                            mutex);                                                                 \
-            return record(self, RF_OP_##operation, address, condition, mutex, result);             \
+            return rf_record_wait(self, RF_OP_##operation, address, condition, mutex, result);     \
         }                                                                                          \
         return replay(self, RF_OP_##operation, address, condition, mutex);                         \
     } while (0)

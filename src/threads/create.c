@@ -5,8 +5,13 @@
 #include "threads/rolt.h"
 
 bool rf_creates(uintptr_t address) {
-    if (!rf_threads.on && rf_threads.wanted && !rf_inside_early && !rf_is_internal(address))
-        rf_threads_begin();
+    bool first = !rf_threads.on && (rf_threads.wanted || rf_threads.unasked);
+    if (first && !rf_inside_early && !rf_is_internal(address)) {
+        if (rf_threads.wanted)
+            rf_threads_begin();
+        else
+            rf_threads_unasked();
+    }
     return rf_here_from(address);
 }
 
@@ -94,27 +99,8 @@ RF_HOOK int pthread_join(pthread_t thread, void **result) {
 
 /* The end of the other thread, if it has come. */
 #define TRY(operation, plain)                                                                      \
-    do {                                                                                           \
-        int code;                                                                                  \
-        if (!rf_threads.replays) {                                                                 \
-            code = rf_real_functions.plain;                                                        \
-            if (code)                                                                              \
-                rf_failure_record(self, RF_OP_##operation, RF_HERE_ADDRESS, code);                 \
-            else                                                                                   \
-                record_join(self, RF_OP_##operation, RF_HERE_ADDRESS, thread);                     \
-            return code;                                                                           \
-        }                                                                                          \
-        code = rf_turn_await(self, RF_OP_##operation, RF_HERE_ADDRESS);                            \
-        if (code == RF_TURN_CUT)                                                                   \
-            return rf_real_functions.plain;                                                        \
-        if (code)                                                                                  \
-            return code;                                                                           \
-        rf_turn_blocks(self, RF_OP_##operation, RF_HERE_ADDRESS);                                  \
-        code = rf_real_functions.pthread_join(thread, result);                                     \
-        rf_turn_goes_on(self);                                                                     \
-        rf_turn_played(self);                                                                      \
-        return code;                                                                               \
-    } while (0)
+    RF_TRY(operation, thread, plain, pthread_tryjoin_np(thread, result), EBUSY,                    \
+           pthread_join(thread, result), code == 0, record_join)
 
 RF_HOOK int pthread_tryjoin_np(pthread_t thread, void **result) {
     RF_PASS(pthread_tryjoin_np(thread, result));

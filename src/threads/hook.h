@@ -104,6 +104,17 @@
         return code;                                                                               \
     } while (0)
 
+/* The wait on a condition has ended, and the thread has the mutex again. */
+static inline int rf_record_wait(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                                 const void *condition, const void *mutex, int code) {
+    if (code == 0 || code == EOWNERDEAD)
+        rf_take(self, what, address, condition);
+    else
+        rf_failure_record(self, what, address, code);
+    rf_take_lock(self, RF_OP_COND_RELOCK, address, mutex);
+    return code;
+}
+
 /* An unlock is no operation, unless clocks are to tick; in a replay it is the time to wake those
    who wait for the lock. */
 #define RF_UNLOCK(plain)                                                                           \

@@ -118,6 +118,7 @@ __attribute__((constructor)) static void look(void) {
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
     rf_threads.wanted = rf_threads.replays ? is_to_be_replayed() : order && *order;
+    rf_threads.unasked = !rf_threads.replays && !rf_threads.wanted;
     rf_threads.plain = !rf_find_adapter();
     rf_threads.races = rf_threads.replays && rf_races_begin(rf_threads.rank, rf_threads.run);
 }
@@ -322,7 +323,7 @@ RF_HOOK void _Exit(int status) {
 
 /* A child made by fork is not the recorded process. */
 static void forget_in_child(void) {
-    rf_threads.on = rf_threads.wanted = false;
+    rf_threads.on = rf_threads.wanted = rf_threads.unasked = false;
     rf_self = NULL;
     rf_anybody = &rf_nobody;
     if (rf_the_session.mode == RF_RECORDING)
@@ -393,18 +394,26 @@ static bool begin_replay(struct rf_error *error) {
     return begin_replay_of(&main_thread);
 }
 
-/* Another process of the same rank was first: this one's name is left for the closing lines. */
-static void note_other(void) {
-    char path[sizeof rf_threads.trace + 32], name[4096];
-    snprintf(path, sizeof path, "%s/rank-%d.others", rf_threads.trace, rf_threads.rank);
-    ssize_t length = readlink("/proc/self/exe", name, sizeof name - 2);
+/* This process, by its id and its name, for the closing lines. */
+static void leave_note(const char *kind) {
+    char path[sizeof rf_threads.trace + 32], text[4096 + 32];
+    snprintf(path, sizeof path, "%s/rank-%d.%s", rf_threads.trace, rf_threads.rank, kind);
+    int begin = snprintf(text, sizeof text, "%d ", (int)getpid());
+    ssize_t length = readlink("/proc/self/exe", text + begin, 4096);
     int file = length > 0 ? open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666) : -1;
     if (file < 0)
         return;
-    name[length] = '\n';
-    if (write(file, name, (size_t)length + 1) < 0)
+    text[begin + length] = '\n';
+    if (write(file, text, (size_t)(begin + length + 1)) < 0)
         unlink(path);
     close(file);
+}
+
+void rf_threads_unasked(void) {
+    int before = errno;
+    rf_threads.unasked = false;
+    leave_note("unordered");
+    errno = before;
 }
 
 void rf_threads_begin(void) {
@@ -417,7 +426,7 @@ void rf_threads_begin(void) {
         if (error.code && errno != EEXIST)
             complain(&error);
         else if (!rf_threads.replays)
-            note_other();
+            leave_note("others"); /* it was first */
         if (error.code == RF_EXIT_TRACE)
             _exit(RF_EXIT_TRACE);
         return;

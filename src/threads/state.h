@@ -80,9 +80,10 @@ struct rf_threads {
     bool on;      /* something is recorded or replayed */
     bool replays; /* which of these; does not change any more once it is on */
     enum rf_thread_order order;
-    bool wanted; /* by the user, or by an adapter */
-    bool races;  /* a tool looks for data races in the replay: see races.h */
-    bool plain;  /* no adapter for message passing is here: the session is ours */
+    bool wanted;  /* by the user, or by an adapter */
+    bool unasked; /* neither, but the program is recorded: that it has threads is to be told */
+    bool races;   /* a tool looks for data races in the replay: see races.h */
+    bool plain;   /* no adapter for message passing is here: the session is ours */
     int rank;
     char trace[4096], run[4096];
 
@@ -137,6 +138,8 @@ RF_STEP struct rf_thread *rf_here_from(uintptr_t address) {
 /* Before the first thread is created, or the first value asked for: opens the log or the recording,
    if there is to be one. The calling thread becomes number 0. */
 void rf_threads_begin(void);
+/* Leaves a note for the closing lines of a recording that leaves out threads. */
+void rf_threads_unasked(void);
 /* A thread that is about to be created; NULL: it is not to be recorded. In a replay it is the one
    that the recording has here. */
 struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number);

@@ -61,7 +61,7 @@ struct rf_thread_log_block {
     uint32_t thread;
     uint32_t place; /* the how-manieth block of that thread, from 0 */
     uint32_t next;  /* 0: none yet */
-    uint32_t begun; /* 1 as soon as the rest is valid */
+    uint32_t begun; /* 1 as soon as the rest is valid; sealed: see below */
 };
 
 struct rf_thread_log_head {
@@ -76,6 +76,7 @@ struct rf_thread_log_head {
     uint32_t sites, modules;
     uint32_t finished; /* the process came to its end: 1 + the thread that called exit() */
     uint32_t stopped;  /* the file could not be lengthened: nothing more was recorded */
+    uint64_t seal;     /* 0, or a checksum of all of the head: then the blocks have theirs */
 
     _Alignas(4096) struct rf_log_module module[RF_THREAD_LOG_MODULES];
     _Alignas(4096) struct rf_thread_log_site site[RF_THREAD_LOG_SITES];
@@ -88,6 +89,17 @@ _Static_assert(sizeof(struct rf_thread_log_head) % RF_THREAD_LOG_BLOCK == 0,
 
 uint64_t rf_thread_log_check(const struct rf_thread_log_head *head);
 uint32_t rf_thread_log_site_check(const struct rf_thread_log_site *site, uint32_t number);
+
+/* While it is written, a log has no checksums but of what stays the same. When its process is gone,
+   it is sealed: with a checksum of each block, in the place of `begun`, and one of the head. The
+   lowest bit of a block's is still whether it was begun. */
+#define RF_THREAD_LOG_BEGUN 1u
+#define RF_THREAD_LOG_SEALED 2u
+uint32_t rf_thread_log_block_seal(const struct rf_thread_log_block *block);
+uint64_t rf_thread_log_head_seal(const struct rf_thread_log_head *head);
+/* Seals DIR/rank-R.threads, which nobody writes any more, and gives back what its file has too
+   much. Leaves it as it is if it cannot be read. */
+void rf_thread_log_seal(const char *directory, int rank);
 
 /* The signature of a thread's operations, in which each one is mixed. */
 static inline uint64_t rf_thread_log_sign(uint64_t signature, uint32_t operation) {

@@ -3,15 +3,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include "reader.h"
 #include "varint.h"
@@ -22,18 +20,9 @@ struct rf_thread_log {
     size_t bytes;
     uint32_t blocks; /* that are in the file */
     uint32_t threads;
-    uint32_t *first; /* the first block of each thread, 0 if it has none */
+    uint32_t *first;        /* the first block of each thread, 0 if it has none */
+    struct rf_error damage; /* the first, if what is not damaged can be read */
 };
-
-uint64_t rf_thread_log_check(const struct rf_thread_log_head *head) {
-    return XXH3_64bits(head, offsetof(struct rf_thread_log_head, check));
-}
-
-uint32_t rf_thread_log_site_check(const struct rf_thread_log_site *site, uint32_t number) {
-    struct rf_thread_log_site copy = *site;
-    copy.check = number;
-    return (uint32_t)XXH3_64bits(&copy, sizeof copy);
-}
 
 static char *path_of(const char *directory, int rank) {
     char *path = NULL;
@@ -52,7 +41,13 @@ static bool damaged(const struct rf_thread_log *turns, const void *where, struct
                    (const char *)where - (const char *)turns->head);
 }
 
-static bool check_head(const struct rf_thread_log *turns, struct rf_error *error) {
+/* What else there is can be read. */
+static void note_damage(struct rf_thread_log *turns, const void *where) {
+    if (!turns->damage.code)
+        damaged(turns, where, &turns->damage);
+}
+
+static bool check_head(const struct rf_thread_log *turns, int rank, struct rf_error *error) {
     const struct rf_thread_log_head *head = turns->head;
     if (memcmp(head->magic, RF_THREAD_LOG_MAGIC, sizeof head->magic) != 0)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is not a log of threads of Refrain (byte 0)",
@@ -66,10 +61,26 @@ static bool check_head(const struct rf_thread_log *turns, struct rf_error *error
         head->block_bytes != RF_THREAD_LOG_BLOCK ||
         head->first_block != sizeof(struct rf_thread_log_head) / RF_THREAD_LOG_BLOCK)
         return damaged(turns, &head->version, error);
+    if (head->rank != rank)
+        return rf_fail(error, RF_EXIT_TRACE, "%s: is the log of rank %" PRId32 " (byte %td)",
+                       turns->path, head->rank, (const char *)&head->rank - (const char *)head);
     if (head->threads > RF_THREAD_LOG_THREADS || head->sites > RF_THREAD_LOG_SITES ||
-        head->modules > RF_THREAD_LOG_MODULES)
-        return damaged(turns, &head->threads, error);
+        head->modules > RF_THREAD_LOG_MODULES || head->blocks < head->first_block)
+        return damaged(turns, &head->blocks, error);
     return true;
+}
+
+/* The tables, and the seal, if there is one: of it nothing but that something is wrong is known. */
+static void check_tables(struct rf_thread_log *turns) {
+    const struct rf_thread_log_head *head = turns->head;
+    for (uint32_t i = 0; i < head->modules; i++)
+        if (!rf_thread_log_module(turns, i))
+            note_damage(turns, &head->module[i]);
+    for (uint32_t i = 1; i < head->sites; i++)
+        if (!rf_thread_log_site(turns, i))
+            note_damage(turns, &head->site[i]);
+    if (head->seal && head->seal != rf_thread_log_head_seal(head))
+        note_damage(turns, &head->blocks);
 }
 
 static const struct rf_thread_log_block *block_at(const struct rf_thread_log *turns,
@@ -78,26 +89,46 @@ static const struct rf_thread_log_block *block_at(const struct rf_thread_log *tu
                                                 (size_t)number * RF_THREAD_LOG_BLOCK);
 }
 
+static bool is_good(const struct rf_thread_log *turns, const struct rf_thread_log_block *block) {
+    return block->begun & ~RF_THREAD_LOG_BEGUN ? block->begun == rf_thread_log_block_seal(block)
+                                               : !turns->head->seal;
+}
+
+/* How much of it is there? A sealed log has as many bytes as it says. */
+static void find_blocks(struct rf_thread_log *turns) {
+    const struct rf_thread_log_head *head = turns->head;
+    turns->blocks = (uint32_t)(turns->bytes / RF_THREAD_LOG_BLOCK);
+    if (turns->blocks > head->blocks)
+        turns->blocks = head->blocks;
+    size_t bytes = (size_t)head->blocks * RF_THREAD_LOG_BLOCK;
+    if (!head->seal || turns->damage.code || turns->bytes == bytes)
+        return;
+    if (turns->bytes < bytes)
+        rf_fail(&turns->damage, RF_EXIT_TRACE, "%s: is cut off at byte %zu", turns->path,
+                turns->bytes);
+    else
+        rf_fail(&turns->damage, RF_EXIT_TRACE, "%s: goes on behind its end at byte %zu",
+                turns->path, bytes);
+}
+
 /* Finds where each thread begins. */
 static bool find_threads(struct rf_thread_log *turns, struct rf_error *error) {
     turns->threads = turns->head->threads;
     turns->first = calloc(turns->threads ? turns->threads : 1, sizeof *turns->first);
     if (!turns->first)
         return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory", turns->path);
-    uint32_t handed_out = turns->head->blocks;
-    turns->blocks = (uint32_t)(turns->bytes / RF_THREAD_LOG_BLOCK);
-    if (turns->blocks > handed_out)
-        turns->blocks = handed_out;
     for (uint32_t i = turns->head->first_block; i < turns->blocks; i++) {
         const struct rf_thread_log_block *block = block_at(turns, i);
         const struct rf_thread_log_thread *record =
             (const struct rf_thread_log_thread *)(block + 1);
-        if (block->place != 0 || !block->begun)
-            continue; /* a later one, or one that its thread had no time to begin */
-        if (block->thread >= turns->threads || turns->first[block->thread] ||
-            record->number != block->thread)
-            return damaged(turns, block, error);
-        turns->first[block->thread] = i;
+        bool first = block->place == 0 && block->begun & RF_THREAD_LOG_BEGUN;
+        bool good = is_good(turns, block) &&
+                    (!first || (block->thread < turns->threads && !turns->first[block->thread] &&
+                                record->number == block->thread));
+        if (!good)
+            note_damage(turns, block);
+        else if (first) /* else a later one, or one that its thread had no time to begin */
+            turns->first[block->thread] = i;
     }
     return true;
 }
@@ -127,8 +158,12 @@ struct rf_thread_log *rf_thread_log_open(const char *directory, int rank, struct
     if (mapped != MAP_FAILED) {
         turns->head = mapped;
         turns->bytes = (size_t)facts.st_size;
-        if (check_head(turns, error) && find_threads(turns, error))
-            return turns;
+        if (check_head(turns, rank, error)) {
+            check_tables(turns);
+            find_blocks(turns);
+            if (find_threads(turns, error))
+                return turns;
+        }
     }
     rf_thread_log_close(turns);
     return NULL;
@@ -142,6 +177,12 @@ void rf_thread_log_close(struct rf_thread_log *turns) {
     free(turns->first);
     free(turns->path);
     free(turns);
+}
+
+bool rf_thread_log_whole(const struct rf_thread_log *turns, struct rf_error *error) {
+    if (turns->damage.code && error)
+        *error = turns->damage;
+    return !turns->damage.code;
 }
 
 const struct rf_thread_log_head *rf_thread_log_head(const struct rf_thread_log *turns) {
@@ -161,19 +202,18 @@ const struct rf_thread_log_thread *rf_thread_log_thread(const struct rf_thread_l
 
 const struct rf_thread_log_site *rf_thread_log_site(const struct rf_thread_log *turns,
                                                     uint32_t number) {
-    const struct rf_thread_log_site *site = &turns->head->site[number];
-    if (number == 0 || number >= turns->head->sites ||
-        site->check != rf_thread_log_site_check(site, number))
+    if (number == 0 || number >= turns->head->sites)
         return NULL;
-    return site;
+    const struct rf_thread_log_site *site = &turns->head->site[number];
+    return site->check == rf_thread_log_site_check(site, number) ? site : NULL;
 }
 
 const struct rf_log_module *rf_thread_log_module(const struct rf_thread_log *turns,
                                                  uint32_t number) {
-    const struct rf_log_module *module = &turns->head->module[number];
-    if (number >= turns->head->modules || module->check != rf_log_module_check(module, number))
+    if (number >= turns->head->modules)
         return NULL;
-    return module;
+    const struct rf_log_module *module = &turns->head->module[number];
+    return module->check == rf_log_module_check(module, number) ? module : NULL;
 }
 
 static void enter(struct rf_thread_log_cursor *cursor, const struct rf_thread_log_block *block) {
@@ -212,12 +252,12 @@ static bool read_rest(struct rf_thread_log_cursor *cursor, struct rf_thread_log_
         return true;
     }
     case RF_THREAD_LOG_FAILURE:
-        if (!rf_varint_get(at, cursor->end, &number) || cursor->end == *at)
+        if (!rf_varint_get(at, cursor->end, &number) || number > INT_MAX || cursor->end == *at)
             return false;
         cursor->failed_site = entry->site;
         cursor->failed_code = entry->code = (int)number;
         entry->run = *(*at)++;
-        return true;
+        return entry->run != 0;
     case RF_THREAD_LOG_AGAIN:
         if (!cursor->failed_code || cursor->end == *at)
             return false;
@@ -225,7 +265,7 @@ static bool read_rest(struct rf_thread_log_cursor *cursor, struct rf_thread_log_
         entry->site = cursor->failed_site;
         entry->code = cursor->failed_code;
         entry->run = *(*at)++;
-        return true;
+        return entry->run != 0;
     case RF_THREAD_LOG_VALUE:
         if (!rf_varint_get(at, cursor->end, &number))
             return false;
@@ -233,7 +273,7 @@ static bool read_rest(struct rf_thread_log_cursor *cursor, struct rf_thread_log_
         return true;
     case RF_THREAD_LOG_BYTES:
         if (!rf_varint_get(at, cursor->end, &number) || !rf_varint_get(at, cursor->end, &more) ||
-            more > (uint64_t)(cursor->end - *at) || number > UINT32_MAX)
+            more > (uint64_t)(cursor->end - *at) || number > UINT32_MAX || more > number)
             return false;
         entry->total = (uint32_t)number;
         entry->size = (uint32_t)more;
@@ -254,38 +294,50 @@ static bool read_rest(struct rf_thread_log_cursor *cursor, struct rf_thread_log_
     return false;
 }
 
+/* Goes on to the next block of the thread. */
+static int go_on(struct rf_thread_log_cursor *cursor, struct rf_error *error) {
+    const struct rf_thread_log *turns = cursor->turns;
+    const struct rf_thread_log_block *from = cursor->block, *block;
+    if (!from->next)
+        return RF_READ_END;
+    if (from->next >= turns->blocks) {
+        /* A process that still writes may have come further since the file was opened. */
+        if (!turns->head->finished && !turns->head->seal)
+            return RF_READ_END;
+        if (rf_thread_log_whole(turns, error))
+            damaged(turns, &from->next, error);
+        return RF_READ_DAMAGED;
+    }
+    block = block_at(turns, from->next);
+    if (!is_good(turns, block) || block->thread != from->thread ||
+        block->place != from->place + 1) {
+        damaged(turns, block, error);
+        return RF_READ_DAMAGED;
+    }
+    enter(cursor, block);
+    return RF_READ_EVENT;
+}
+
 int rf_thread_log_next(struct rf_thread_log_cursor *cursor, struct rf_thread_log_entry *entry,
                        struct rf_error *error) {
     const struct rf_thread_log *turns = cursor->turns;
     while (cursor->at >= cursor->end || *cursor->at == 0) {
-        uint32_t next = cursor->block->next;
-        if (!next)
-            return RF_READ_END;
-        if (next >= turns->blocks)
-            return turns->head->finished ? (damaged(turns, cursor->block, error), RF_READ_DAMAGED)
-                                         : RF_READ_END;
-        const struct rf_thread_log_block *block = block_at(turns, next);
-        if (block->thread != cursor->block->thread || block->place != cursor->block->place + 1) {
-            damaged(turns, block, error);
-            return RF_READ_DAMAGED;
-        }
-        enter(cursor, block);
+        int result = go_on(cursor, error);
+        if (result != RF_READ_EVENT)
+            return result;
     }
     const uint8_t *begin = cursor->at;
     uint64_t first = 0, site = 0;
     *entry = (struct rf_thread_log_entry){0};
-    if (!rf_varint_get(&cursor->at, cursor->end, &first)) {
-        damaged(turns, begin, error);
-        return RF_READ_DAMAGED;
-    }
+    bool good = rf_varint_get(&cursor->at, cursor->end, &first);
     entry->type = (enum rf_thread_log_type)(first % RF_THREAD_LOG_TYPES);
     entry->operation = cursor->operation + first / RF_THREAD_LOG_TYPES;
     /* Written for an operation that never came to be counted. */
-    if (entry->operation > cursor->record->done)
+    if (good && entry->operation > cursor->record->done)
         return RF_READ_END;
     bool has_site = entry->type != RF_THREAD_LOG_CHECK && entry->type != RF_THREAD_LOG_AGAIN;
-    bool good =
-        (!has_site || rf_varint_get(&cursor->at, cursor->end, &site)) && site < RF_THREAD_LOG_SITES;
+    good = good && (!has_site || rf_varint_get(&cursor->at, cursor->end, &site)) &&
+           site < turns->head->sites;
     entry->site = (uint32_t)site;
     if (!good || !read_rest(cursor, entry)) {
         damaged(turns, begin, error);

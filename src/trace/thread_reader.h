@@ -40,7 +40,11 @@ struct rf_thread_log_cursor {
 
 /* Is there such a file? */
 bool rf_thread_log_exist(const char *directory, int rank);
+/* NULL if nothing of it can be read. */
 struct rf_thread_log *rf_thread_log_open(const char *directory, int rank, struct rf_error *error);
+/* False, with the first damage, if something of it cannot be read, be it a thread's beginning, or
+   is not what was written. Entries that make no sense are found only by reading them. */
+bool rf_thread_log_whole(const struct rf_thread_log *turns, struct rf_error *error);
 void rf_thread_log_close(struct rf_thread_log *turns);
 
 const struct rf_thread_log_head *rf_thread_log_head(const struct rf_thread_log *turns);
@@ -57,7 +61,8 @@ const struct rf_log_module *rf_thread_log_module(const struct rf_thread_log *tur
 /* False if the thread left nothing. */
 bool rf_thread_log_begin(const struct rf_thread_log *turns, uint32_t thread,
                          struct rf_thread_log_cursor *cursor);
-/* RF_READ_EVENT for an entry, RF_READ_END behind the last one. */
+/* RF_READ_EVENT for an entry, RF_READ_END behind the last one, RF_READ_DAMAGED where what follows
+   is unreadable. */
 int rf_thread_log_next(struct rf_thread_log_cursor *cursor, struct rf_thread_log_entry *entry,
                        struct rf_error *error);
 

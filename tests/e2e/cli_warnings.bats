@@ -93,6 +93,40 @@ END
 @test "Open MPI: MPI_THREAD_MULTIPLE is warned of where threads cannot be recorded" { check_threads openmpi; }
 @test "MPICH: MPI_THREAD_MULTIPLE is warned of where threads cannot be recorded" { check_threads mpich; }
 
+# Threads of whose order nobody asked for anything. What MPI itself creates is none of them.
+check_unordered() {
+    local advice="refrain: threads: 1 rank created threads: the order between them is kept with --threads"
+    launch "$1" 2 thr_funneled
+    run_apart "$REFRAIN" record -o trace "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "$advice"
+    [ "$(ls trace)" = "manifest.json
+rank-0.trace
+rank-1.trace" ]
+    run_apart "$REFRAIN" record --threads -o ordered "${launch[@]}"
+    expect_status 0
+    [[ $stderr != *"created threads"* ]]
+}
+
+@test "Open MPI: threads whose order is not kept" { check_unordered openmpi; }
+@test "MPICH: threads whose order is not kept" { check_unordered mpich; }
+
+@test "a program that has threads and no messages" {
+    local program=$PROGRAMS/threads/crash
+    [ -x "$program" ] || missing "no test program crash for threads"
+    run_apart "$REFRAIN" record -o trace "$PROGRAMS/threads/create"
+    expect_status 123
+    expect_in "$stderr" "refrain: nothing recorded: no rank called MPI_Init with Refrain in it; but $PROGRAMS/threads/create created threads"
+    expect_in "$stderr" "hint: refrain record --threads -- $PROGRAMS/threads/create"
+    [ ! -e trace ]
+    run_apart "$REFRAIN" record -o trace "$program" exit
+    [ "$status" -ne 0 ]
+    [ "$status" -ne 123 ]
+    expect_in "$stderr" "refrain: nothing recorded: the command ended with status $status"
+    expect_in "$stderr" "hint: refrain record --threads -- $program exit"
+    [ ! -e trace ]
+}
+
 check_no_warning() {
     launch "$1" 3 recv_wildcard
     run_apart "$REFRAIN" record "${launch[@]}"

@@ -11,6 +11,8 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
 export PAGER=cat NO_COLOR=1
 unset REFRAIN_DIR
+# In seconds; only a hang takes this long.
+PATIENCE=60
 
 setup() {
     cd "$BATS_TEST_TMPDIR" || return 1
@@ -30,6 +32,26 @@ launch() {
     [ -e "$(dirname "$REFRAIN")/lib/librefrain-$mpi.so" ] || missing "no adapter for $mpi"
     [ -x "$PROGRAMS/$mpi/$program" ] || missing "no test program $program for $mpi"
     launch=("mpirun.$mpi" -n "$ranks" "$PROGRAMS/$mpi/$program" "$@")
+}
+
+# launch_copy ADAPTER PROGRAM [ARGUMENT...]: sets `launch` to a test program that needs no launcher, in a copy
+# whose processes can be told from all others.
+launch_copy() {
+    local adapter=$1 program=$2
+    shift 2
+    [ -e "$(dirname "$REFRAIN")/lib/librefrain-$adapter.so" ] || missing "no library for $adapter"
+    [ -x "$PROGRAMS/$adapter/$program" ] || missing "no test program $program for $adapter"
+    cp "$PROGRAMS/$adapter/$program" "$program"
+    launch=("$PWD/$program" "$@")
+}
+
+# No process of such a copy, and nothing in the directory that replays were given for their own files.
+expect_nothing_left() {
+    if pgrep -f "^$PWD/"; then
+        echo "these processes were left behind"
+        return 1
+    fi
+    [ -z "$(ls run)" ]
 }
 
 # run, with standard output in $output and standard error in $stderr.

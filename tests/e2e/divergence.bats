@@ -4,9 +4,6 @@
 
 load common
 
-# Nothing here waits for the stall timeout but the test that says so; only a hang takes this long.
-PATIENCE=60
-
 # Records the undisturbed program, in a copy whose processes can be told from all others.
 record_branch() {
     launch "$1" 4 branch
@@ -19,14 +16,6 @@ record_branch() {
 # replay_apart OPTION...: with the run directory where the test can see it.
 replay_apart() {
     TMPDIR=$PWD/run run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay "$@"
-}
-
-expect_nothing_left() {
-    if pgrep -f "^$PWD/"; then
-        echo "these processes were left behind"
-        return 1
-    fi
-    [ -z "$(ls run)" ]
 }
 
 # check_branch MPI BRANCH RANK TEXT...: a rank that matches RANK, its event and every TEXT are in the

@@ -5,17 +5,9 @@
 load common
 
 EXAMPLES=$(dirname "$REFRAIN")/examples/mcapi
-# Only a hang takes this long.
-PATIENCE=60
 
-# Sets `launch` to a test program, in a copy whose processes can be told from all others.
 mcapi() {
-    local program=$1
-    shift
-    [ -e "$(dirname "$REFRAIN")/lib/librefrain-mcapi.so" ] || missing "no adapter for MCAPI"
-    [ -x "$PROGRAMS/mcapi/$program" ] || missing "no test program $program for MCAPI"
-    cp "$PROGRAMS/mcapi/$program" "$program"
-    launch=("$PWD/$program" "$@")
+    launch_copy mcapi "$@"
 }
 
 # logged DIRECTORY COMMAND...: runs it with the nodes' own logs in DIRECTORY.
@@ -24,14 +16,6 @@ logged() {
     shift
     mkdir "$directory"
     PROGRAM_LOG=$PWD/$directory run_apart timeout -k 5 $PATIENCE "$@"
-}
-
-expect_nothing_left() {
-    if pgrep -f "^$PWD/"; then
-        echo "these processes were left behind"
-        return 1
-    fi
-    [ -z "$(ls run)" ]
 }
 
 line_of() {

@@ -1,11 +1,13 @@
 /* Writes small valid traces as a start for the fuzzers, one for each kind of stream:
    DIRECTORY/trace holds trace files of runs that ended, DIRECTORY/log the logs of killed runs, each
-   followed by its trace file. Usage: make-corpus DIRECTORY */
+   followed by its trace file; DIRECTORY/threads has blocks of a log of threads, behind four bytes
+   for threads_fuzz.c. Usage: make-corpus DIRECTORY */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../unit/thread_log_sample.h"
 #include "../unit/trace_streams.h"
 
 static void copy(const char *to, const char *path) {
@@ -50,6 +52,20 @@ static void make(const char *directory, const struct stream *stream, bool killed
     unlink(trace);
 }
 
+static void make_threads(const char *directory, uint8_t sealed) {
+    static struct sample sample;
+    const uint8_t how[4] = {4, 1, sealed, 0};
+    char name[4096];
+    sample_open(&sample, 0);
+    sample_fill(&sample);
+    snprintf(name, sizeof name, "%s/threads/%s", directory, sealed ? "sealed" : "killed");
+    size_t bytes = sample_bytes(&sample) - sizeof sample.head;
+    FILE *file = fopen(name, "wb");
+    if (!file || fwrite(how, sizeof how, 1, file) != 1 ||
+        fwrite(sample.blocks, bytes, 1, file) != 1 || fclose(file))
+        exit(1);
+}
+
 int main(int count, char **arguments) {
     char path[4096];
     if (count != 2)
@@ -61,5 +77,10 @@ int main(int count, char **arguments) {
         for (size_t i = 0; i < stream_count; i++)
             make(arguments[1], &streams[i], killed);
     }
+    snprintf(path, sizeof path, "%s/threads", arguments[1]);
+    if (mkdir(path, 0700))
+        return 1;
+    make_threads(arguments[1], 0);
+    make_threads(arguments[1], 1);
     return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "trace/chunk.h"
 #include "trace/reader.h"
+#include "trace/thread_reader.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -20,11 +21,13 @@ struct file {
     int linked;
 };
 static char directory[64];
-static struct file trace = {.name = "rank-0.trace"}, log_file = {.name = "rank-0.tail"};
+static struct file trace = {.name = "rank-0.trace"}, log_file = {.name = "rank-0.tail"},
+                   threads = {.name = "rank-0.threads"};
 
 static void clean(void) {
     unlink(trace.path);
     unlink(log_file.path);
+    unlink(threads.path);
     rmdir(directory);
 }
 
@@ -42,6 +45,7 @@ static void set(struct file *file, const uint8_t *data, size_t bytes) {
             abort();
         prepare(&trace);
         prepare(&log_file);
+        prepare(&threads);
         atexit(clean);
     }
     if (!data) {
@@ -65,6 +69,10 @@ void reading_set_trace(const uint8_t *data, size_t bytes) {
 
 void reading_set_log(const uint8_t *data, size_t bytes) {
     set(&log_file, data, bytes);
+}
+
+void reading_set_threads(const uint8_t *data, size_t bytes) {
+    set(&threads, data, bytes);
 }
 
 void reading_repair_trace(uint8_t *data, size_t bytes) {
@@ -110,5 +118,34 @@ void reading_all(void) {
     sum += rf_reader_unmatched(reader) + rf_reader_bytes(reader);
     rf_reader_close(reader);
     /* The compiler must not drop what has no use. */
+    __asm__ volatile("" ::"r"(sum));
+}
+
+static uint64_t read_thread(const struct rf_thread_log *log, uint32_t number) {
+    struct rf_thread_log_cursor cursor;
+    struct rf_thread_log_entry entry;
+    struct rf_error error;
+    uint64_t sum = 0;
+    if (!rf_thread_log_begin(log, number, &cursor))
+        return 0;
+    while (rf_thread_log_next(&cursor, &entry, &error) == RF_READ_EVENT) {
+        for (uint32_t i = 0; i < entry.size; i++)
+            sum += entry.bytes[i];
+        const struct rf_thread_log_site *site = rf_thread_log_site(log, entry.site);
+        const struct rf_log_module *module = site ? rf_thread_log_module(log, site->module) : NULL;
+        sum += module ? module->build_id_length : entry.operation;
+    }
+    return sum;
+}
+
+void reading_all_threads(void) {
+    struct rf_error error;
+    struct rf_thread_log *log = rf_thread_log_open(directory, 0, &error);
+    if (!log)
+        return;
+    uint64_t sum = rf_thread_log_whole(log, &error);
+    for (uint32_t i = 0; i < rf_thread_log_threads(log); i++)
+        sum += read_thread(log, i);
+    rf_thread_log_close(log);
     __asm__ volatile("" ::"r"(sum));
 }

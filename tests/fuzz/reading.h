@@ -8,6 +8,7 @@
 /* The files of rank 0, in memory. Nothing (NULL): there is no such file. */
 void reading_set_trace(const uint8_t *data, size_t bytes);
 void reading_set_log(const uint8_t *data, size_t bytes);
+void reading_set_threads(const uint8_t *data, size_t bytes);
 
 /* Checksums of the header and of all chunks: the code under test is the one that is shipped, which
    no mutation would get past. */
@@ -15,5 +16,7 @@ void reading_repair_trace(uint8_t *data, size_t bytes);
 
 /* Reads all there is, and looks at every byte of it. */
 void reading_all(void);
+/* The same for the log of threads. */
+void reading_all_threads(void);
 
 #endif

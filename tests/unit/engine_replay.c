@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/session.h"
@@ -90,27 +89,22 @@ static void checks_are_dense_at_first_and_sparse_later(void **unused) {
     testing_clean(directory);
 }
 
-/* Runs a part that must end in a difference, in a process of its own; gives back what it said. */
-static void expect_difference(const char *directory, void (*part)(struct rf_session *),
+struct part {
+    const char *directory;
+    void (*play)(struct rf_session *session);
+};
+
+static void play_part(void *data) {
+    const struct part *part = data;
+    part->play(replay(part->directory));
+}
+
+/* Runs a part that must end in a difference, and say so. */
+static void expect_difference(const char *directory, void (*play)(struct rf_session *),
                               const char *words) {
-    int ends[2], status = 0;
-    assert_int_equal(pipe(ends), 0);
-    fflush(NULL);
-    pid_t child = fork();
-    if (child == 0) {
-        dup2(ends[1], STDERR_FILENO);
-        part(replay(directory));
-        _exit(0);
-    }
-    close(ends[1]);
-    char text[1024] = "";
-    size_t length = 0;
-    for (ssize_t got; (got = read(ends[0], text + length, sizeof text - 1 - length)) > 0;)
-        length += (size_t)got;
-    close(ends[0]);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), RF_EXIT_DIVERGED);
+    struct part part = {directory, play};
+    char text[1024];
+    assert_int_equal(testing_apart(play_part, &part, text, sizeof text), RF_EXIT_DIVERGED);
     if (!strstr(text, words))
         fail_msg("\"%s\" does not say \"%s\"", text, words);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "trace_streams.h"
@@ -71,6 +72,27 @@ void testing_open(struct rf_recorder *recorder, const char *directory) {
     if (!rf_recorder_open(recorder, directory, &node, &error))
         fail_msg("%s", error.text);
     stream_sites(recorder, 31);
+}
+
+int testing_apart(void (*part)(void *data), void *data, char *said, size_t room) {
+    int ends[2], status = 0;
+    size_t length = 0;
+    assert_int_equal(pipe(ends), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        part(data);
+        _exit(0);
+    }
+    close(ends[1]);
+    for (ssize_t got; (got = read(ends[0], said + length, room - 1 - length)) > 0;)
+        length += (size_t)got;
+    said[length] = 0;
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
 }
 
 static struct mirror_event *add(struct mirror *mirror) {

@@ -22,6 +22,9 @@ void testing_save(const char *path, const void *data, size_t bytes);
 /* Changes one byte of a file. */
 void testing_poke(const char *path, size_t at, uint8_t byte);
 void testing_open(struct rf_recorder *recorder, const char *directory);
+/* Runs a part in a process of its own; returns the status it ends with, and what it said on
+   standard error. */
+int testing_apart(void (*part)(void *data), void *data, char *said, size_t room);
 
 /* Keeps what the reader must give back. */
 struct mirror_event {

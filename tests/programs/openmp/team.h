@@ -1,20 +1,11 @@
-/* What the test programs for OpenMP share: every thread of the first team has a number, keeps what
-   it saw, and does uneven work. What is random here changes when a thread comes somewhere, never
-   what it does there. */
+/* What the test programs for OpenMP share: every thread of the first team has a number, and keeps
+   what it saw. */
 #ifndef TEAM_H
 #define TEAM_H
 
-#ifdef __cplusplus
-#    define OBSERVE_STORAGE thread_local
-#else
-#    define OBSERVE_STORAGE _Thread_local
-#endif
-#define OBSERVE_WHO "thread"
-
-#include "../observe.h"
+#include "../uneven.h"
 
 #include <omp.h>
-#include <sched.h>
 
 enum { THREADS = 4, ROUNDS = 60 };
 
@@ -35,24 +26,6 @@ static inline void trail_print(const char *what, const struct trail *trail) {
     observe_write(STDOUT_FILENO, line,
                   snprintf(line, sizeof line, "trail: %s: %ld steps, %016llx\n", what,
                            trail->length, (unsigned long long)trail->hash));
-}
-
-static inline unsigned dice(unsigned sides) {
-    observer.random ^= observer.random << 13;
-    observer.random ^= observer.random >> 7;
-    observer.random ^= observer.random << 17;
-    return (unsigned)(observer.random >> 20) % sides;
-}
-
-/* Mostly a microsecond or two, now and then long enough for others to run. */
-static inline void work(void) {
-    unsigned thrown = dice(16);
-    if (thrown == 0)
-        dawdle();
-    else if (thrown == 1)
-        sched_yield();
-    for (unsigned i = dice(2048); i > 0; i--)
-        __asm__ volatile(""); /* so that the compiler leaves the loop alone */
 }
 
 /* The first team has all the threads that later ones use again. */

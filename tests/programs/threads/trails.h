@@ -1,23 +1,14 @@
-/* What the test programs for threads share: threads with numbers, uneven work, and trails.
+/* What the test programs for threads share: threads with numbers, and trails.
 
    A trail is the order in which threads came to something; whoever extends it holds what keeps the
-   others off, so the programs have no data race. It is printed as a digest and its first steps. All
-   that is random here changes when a thread comes somewhere, never what it does there. */
+   others off, so the programs have no data race. It is printed as a digest and its first steps. */
 #ifndef TRAILS_H
 #define TRAILS_H
 
-#ifdef __cplusplus
-#    define OBSERVE_STORAGE thread_local
-#else
-#    define OBSERVE_STORAGE _Thread_local
-#endif
-#define OBSERVE_WHO "thread"
-
-#include "../observe.h"
+#include "../uneven.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <sched.h>
 
 enum { THREADS = 4, ROUNDS = 60, FIRST_STEPS = 12 };
 
@@ -56,24 +47,6 @@ static inline void trail_print(const char *what, const struct trail *trail) {
         length += snprintf(line + length, sizeof line - (size_t)length, " %ld", trail->first[i]);
     line[length++] = '\n';
     observe_write(STDOUT_FILENO, line, length);
-}
-
-static inline unsigned dice(unsigned sides) {
-    observer.random ^= observer.random << 13;
-    observer.random ^= observer.random >> 7;
-    observer.random ^= observer.random << 17;
-    return (unsigned)(observer.random >> 20) % sides;
-}
-
-/* Uneven work: mostly a microsecond or two, now and then long enough for others to run. */
-static inline void work(void) {
-    unsigned throw_ = dice(16);
-    if (throw_ == 0)
-        dawdle();
-    else if (throw_ == 1)
-        sched_yield();
-    for (unsigned i = dice(2048); i > 0; i--)
-        __asm__ volatile(""); /* so that the compiler leaves the loop alone */
 }
 
 /* So many nanoseconds from now, on that clock. */
