@@ -1,5 +1,6 @@
-/* What mcapix.h offers to tools. */
+/* What mcapix.h offers to tools, and to programs that want more than the specification has. */
 #include "api.h"
+#include "node.h"
 
 const char mc_for_tools = 0;
 
@@ -12,6 +13,14 @@ MC_API int mcapix_origin(struct mcapix_origin *out) {
         return 0;
     *out = mc_the_thread.origin;
     return 1;
+}
+
+MC_API int mcapix_node_join(mcapi_domain_t domain, mcapi_node_t node) {
+    return mc_node_join(domain, node);
+}
+
+MC_API void mcapix_watch_sends(void (*watch)(uint64_t number)) {
+    __atomic_store_n(&mc_the_job.watch, watch, __ATOMIC_RELAXED);
 }
 
 MC_API void mcapix_stamp_matches(int on) {

@@ -108,8 +108,9 @@ struct mc_job {
     uint32_t process;
     uint32_t pid;
     uint32_t cores;
-    uint32_t nodes;       /* of this process */
-    pthread_mutex_t lock; /* of entering and leaving */
+    uint32_t nodes;                 /* of this process */
+    pthread_mutex_t lock;           /* of entering and leaving */
+    void (*watch)(uint64_t number); /* is told of each send, or NULL */
     struct mc_local_node *local_nodes[256];
     struct mc_local_endpoint *local_endpoints[1u << MC_INDEX_BITS];
 };

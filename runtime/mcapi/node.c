@@ -187,6 +187,24 @@ uint32_t mc_node_begin(uint32_t domain, uint32_t id, uint32_t type,
     return status;
 }
 
+bool mc_node_join(uint32_t domain, uint32_t id) {
+    struct mc_thread *thread = &mc_the_thread;
+    if (thread->node && mc_node_in_use(thread->node, thread->serial))
+        return thread->node->domain == domain && thread->node->node == id;
+    bool found = false;
+    pthread_mutex_lock(&mc_the_job.lock);
+    for (size_t i = 0; i < sizeof mc_the_job.local_nodes / sizeof *mc_the_job.local_nodes; i++) {
+        struct mc_local_node *node = mc_the_job.local_nodes[i];
+        if (!node || !node->serial || node->domain != domain || node->node != id)
+            continue;
+        thread->node = node;
+        thread->serial = node->serial;
+        found = true;
+    }
+    pthread_mutex_unlock(&mc_the_job.lock);
+    return found;
+}
+
 void mc_local_endpoint_end(struct mc_local_endpoint *endpoint, uint32_t status) {
     __atomic_store_n(&endpoint->handle, 0, __ATOMIC_RELEASE);
     mc_end_posts(endpoint, &endpoint->messages, status);

@@ -7,6 +7,9 @@
 /* Makes the calling thread a node. Returns an MCAPI status. */
 uint32_t mc_node_begin(uint32_t domain, uint32_t id, uint32_t type,
                        const mcapi_param_t *parameters);
+/* Makes the calling thread one more of that node of this process. False if there is none, or if the
+   thread is another node already. */
+bool mc_node_join(uint32_t domain, uint32_t id);
 void mc_node_end(struct mc_local_node *node);
 
 /* This process's own record of an endpoint goes out of use; whoever waits there is told. */

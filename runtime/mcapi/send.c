@@ -50,7 +50,11 @@ uint32_t mc_try_send(struct mc_local_endpoint *from, uint32_t to, const struct m
         return MCAPI_ERR_MEM_LIMIT;
     }
     slot->name = (uint16_t)from->shared->name;
-    slot->sequence = (uint32_t)number(from, to);
+    uint64_t sequence = number(from, to);
+    slot->sequence = (uint32_t)sequence;
+    void (*watch)(uint64_t) = __atomic_load_n(&mc_the_job.watch, __ATOMIC_RELAXED);
+    if (!MC_LIKELY(!watch))
+        watch(sequence);
     if (apart) {
         __atomic_store_n(&slot->buffer, buffer->number, __ATOMIC_RELAXED);
         slot->size = (uint32_t)parcel->size;

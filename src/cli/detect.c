@@ -190,9 +190,9 @@ struct evidence {
     const char *linked_mpi;
     char linked_library[64];
     const char *static_word;
-    const char *embedded_word; /* has MPI's functions in itself */
-    bool tsan, openmp, elf;    /* of the program */
-    bool embeds_mcapi;         /* the static or embedded word has MCAPI's */
+    const char *embedded_word;            /* has MPI's functions in itself */
+    bool tsan, openmp, elf, instrumented; /* of the program */
+    bool embeds_mcapi;                    /* the static or embedded word has MCAPI's */
 };
 
 static void look_at(const char *word, bool script, struct evidence *evidence) {
@@ -227,6 +227,7 @@ static void look_at(const char *word, bool script, struct evidence *evidence) {
         evidence->elf = rf_elf_facts(path, &elf);
         evidence->tsan = evidence->elf && elf.tsan;
         evidence->openmp = evidence->elf && elf.openmp;
+        evidence->instrumented = evidence->elf && elf.instrumented;
     }
     free(path);
 }
@@ -310,6 +311,7 @@ bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf
 
     detected->tsan = seen.tsan;
     detected->openmp = seen.openmp;
+    detected->instrumented = seen.instrumented;
     detected->script = script || !seen.elf;
     if (seen.static_word) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,

@@ -19,8 +19,9 @@ struct rf_detected {
     char *program;             /* base name of the program, for the trace's name */
     char because[512];         /* one line of evidence */
     bool openmp;
-    bool tsan;   /* the program is built with ThreadSanitizer */
-    bool script; /* the program is no ELF file, or run by an interpreter */
+    bool tsan;         /* the program is built with ThreadSanitizer */
+    bool instrumented; /* the adapter for MCAPI is linked into it */
+    bool script;       /* the program is no ELF file, or run by an interpreter */
 };
 
 /* What stands in the place of an MPI where there is none: only threads are recorded. */

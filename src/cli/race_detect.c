@@ -22,6 +22,8 @@ bool rf_race_detection_choose(struct rf_race_detection *detection, const struct 
                               const struct rf_detected *detected, struct rf_error *error) {
     detection->script = detected->script;
     detection->openmp = detected->openmp;
+    if (strcmp(detected->mpi, "mcapi") == 0)
+        return rf_fail(error, RF_EXIT_USAGE, "--race-detect: is not for programs that use MCAPI");
     if (!has_order_of_threads(&rerun->summary)) {
         rf_fail(error, RF_EXIT_USAGE,
                 "--race-detect: %s has no order of threads: the program created none, or it was "

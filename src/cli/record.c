@@ -1,4 +1,5 @@
 /* refrain record: runs the command, and keeps what the outside decided for it. */
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,10 +61,23 @@ static const char *thread_order(const struct rf_options *options) {
     return options->thread_order ? options->thread_order : wanted ? "edges" : NULL;
 }
 
-static bool threads_fit(const char *order, const char *mpi, struct rf_error *error) {
-    if (!order || strcmp(mpi, "mcapi") != 0)
+/* Messages between threads of one process have no place in an order of clocks, and nothing stands
+   before the functions of a program that Refrain is linked into. */
+static bool threads_fit(const char *order, const struct rf_detected *detected,
+                        struct rf_error *error) {
+    if (!order || strcmp(detected->mpi, "mcapi") != 0)
         return true;
-    rf_fail(error, RF_EXIT_USAGE, "--threads: is not for programs that use MCAPI");
+    if (strcmp(order, "rolt") == 0) {
+        rf_fail(error, RF_EXIT_USAGE,
+                "--thread-order rolt: is not for programs that use MCAPI: nodes may be threads, "
+                "and clocks know nothing of their messages");
+        return rf_hint(error, "refrain record --threads COMMAND...");
+    }
+    if (!detected->instrumented)
+        return true;
+    rf_fail(error, RF_EXIT_USAGE,
+            "--threads: is not for programs made by refrain instrument: use one that is linked "
+            "with the shared MCAPI library");
     return rf_hint(error, "refrain record COMMAND...");
 }
 
@@ -109,6 +123,8 @@ static void warn(const struct rf_summary *summary, const char *directory, const 
     if (summary->unsupported_count) {
         char *names = rf_summary_unsupported(summary);
         rf_say("not recorded: %s: a replay may differ where the program depends on them", names);
+        if (strstr(names, "several threads of one node"))
+            rf_say_hint("refrain record --threads --scheme order COMMAND...");
         free(names);
     }
     bool threads = false;
@@ -210,6 +226,19 @@ static bool tidy(const char *trace, const struct rf_summary *summary) {
     return over;
 }
 
+/* Logs of processes with threads that never became a node: what started the nodes, perhaps. */
+static void remove_nameless(const char *trace) {
+    char *pattern = rf_text("%s/process-*.threads", trace);
+    glob_t found;
+    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc; i++)
+            if (rf_nobody_writes(found.gl_pathv[i]))
+                unlink(found.gl_pathv[i]);
+        globfree(&found);
+    }
+    free(pattern);
+}
+
 /* A launcher that is killed ends before its ranks. Most end soon after, and what they do until then
    belongs to the recording. */
 static bool read_all(const char *trace, const json_t *manifest, struct rf_summary *summary,
@@ -245,6 +274,7 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     struct rf_summary summary;
     if (!read_all(trace->path, manifest, &summary, &error))
         return rf_report_error(&error);
+    remove_nameless(trace->path);
     int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),
                                    rf_summary_code(&summary));
     if (summary.count == 0) {
@@ -308,7 +338,7 @@ int rf_verb_record(const struct rf_options *options) {
         !rf_detect(options->command, options->mpi, thread_order(options) != NULL, &detected,
                    &error) ||
         !fits(options->scheme, detected.mpi, &error) ||
-        !threads_fit(thread_order(options), detected.mpi, &error) ||
+        !threads_fit(thread_order(options), &detected, &error) ||
         !find_adapter(detected.mpi, thread_order(options), &adapter, &threads, &error) ||
         !rf_new_trace(&trace, options->output, detected.program, &error)) {
         code = rf_report_error(&error);

@@ -288,6 +288,34 @@ bool rf_at_cut(const struct rf_summary *summary, const struct rf_progress *rank)
            (recorded && recorded->ending.how == RF_END_NONE && rank->played >= recorded->played);
 }
 
+/* Nodes of MCAPI may be threads of one process. */
+static bool same_process(const struct rf_progress *one, const struct rf_progress *other) {
+    return one->pid == other->pid && strcmp(one->host, other->host) == 0;
+}
+
+static bool has_finished(const struct rf_supervision *supervision, const struct rf_progress *rank) {
+    for (size_t i = 0; i < supervision->count; i++)
+        if (same_process(&supervision->ranks[i], rank) &&
+            supervision->ranks[i].state != RF_STATE_FINISHED)
+            return false;
+    return true;
+}
+
+/* It waits in no call of its library, and its threads are not shown with it. */
+static void print_absent(const struct rf_supervision *supervision, const struct rf_progress *rank) {
+    for (size_t i = 0; i < supervision->count; i++) {
+        const struct rf_progress *other = &supervision->ranks[i];
+        const struct rf_places *threads =
+            same_process(other, rank) ? rf_places_map(supervision->run, other->rank) : NULL;
+        if (!threads)
+            continue;
+        rf_places_unmap(threads);
+        fprintf(stderr, "one of the threads of rank %d", other->rank);
+        return;
+    }
+    fputs("its process is gone", stderr);
+}
+
 void rf_report_stall(const struct rf_replayed *replayed) {
     const struct rf_supervision *supervision = replayed->supervision;
     struct rf_symbols *symbols = rf_symbols_new();
@@ -314,10 +342,12 @@ void rf_report_stall(const struct rf_replayed *replayed) {
             print_waiting(replayed, symbols, rank);
         else if (rank->state == RF_STATE_FINISHED)
             fputs("finished", stderr);
+        else if (threads)
+            fputs("its threads", stderr);
         else
-            fputs(threads ? "its threads" : "its process is gone", stderr);
+            print_absent(supervision, rank);
         fputc('\n', stderr);
-        if (threads && rank->state != RF_STATE_FINISHED)
+        if (threads && !has_finished(supervision, rank))
             rf_places_print(threads, symbols, stderr);
         rf_places_unmap(threads);
     }

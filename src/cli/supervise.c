@@ -29,6 +29,7 @@ struct watched {
     int rank;
     const struct rf_progress *shared;
     const struct rf_places *threads; /* or NULL */
+    bool borrowed;                   /* they are those of another node in the same process */
 };
 
 struct watch {
@@ -80,7 +81,7 @@ static void discover(struct watch *watch, const char *run) {
         watch->list = rf_grow(watch->list, watch->count, sizeof *watch->list);
         memmove(watch->list + place + 1, watch->list + place,
                 (watch->count - place) * sizeof *watch->list);
-        watch->list[place] = (struct watched){rank, shared, NULL};
+        watch->list[place] = (struct watched){.rank = rank, .shared = shared};
         watch->count++;
     }
     if (entries)
@@ -94,11 +95,28 @@ static bool any_diverged(struct watch *watch) {
     return watch->first_diverged >= 0;
 }
 
+/* Nodes of MCAPI may be threads of one process. */
+static const struct rf_places *places_of_process(const struct watch *watch,
+                                                 const struct rf_progress *rank) {
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct watched *other = &watch->list[i];
+        if (other->threads && !other->borrowed && other->shared->pid == rank->pid &&
+            strcmp(other->shared->host, rank->host) == 0)
+            return other->threads;
+    }
+    return NULL;
+}
+
 /* Threads show where they stand as soon as there is more than one. */
 static void discover_threads(struct watch *watch, const char *run) {
-    for (size_t i = 0; i < watch->count; i++)
-        if (!watch->list[i].threads)
-            watch->list[i].threads = rf_places_map(run, watch->list[i].rank);
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *rank = &watch->list[i];
+        if (rank->threads && !rank->borrowed)
+            continue;
+        const struct rf_places *own = rf_places_map(run, rank->rank);
+        rank->borrowed = !own;
+        rank->threads = own ? own : places_of_process(watch, rank->shared);
+    }
 }
 
 static bool waits(const struct watched *rank) {
@@ -154,7 +172,7 @@ static void tell(const struct watch *watch, double seconds) {
     struct rf_symbols *symbols = NULL;
     for (size_t i = 0; i < watch->count; i++) {
         const struct rf_places *threads = watch->list[i].threads;
-        if (!threads || !rf_places_wait(threads))
+        if (!threads || watch->list[i].borrowed || !rf_places_wait(threads))
             continue;
         if (!symbols)
             rf_say("no thread has got on for %g seconds; the replay goes on", seconds);
@@ -205,7 +223,8 @@ static void wait_a_little(int child_handle) {
 
 static void forget(struct watch *watch) {
     for (size_t i = 0; i < watch->count; i++)
-        rf_places_unmap(watch->list[i].threads);
+        if (!watch->list[i].borrowed)
+            rf_places_unmap(watch->list[i].threads);
     for (size_t i = 0; i < watch->count; i++)
         munmap((void *)watch->list[i].shared, sizeof(struct rf_progress));
     free(watch->list);

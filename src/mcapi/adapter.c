@@ -7,6 +7,7 @@
 
 _Thread_local struct rf_mcapi_node *rf_this_node __attribute__((tls_model("initial-exec")));
 _Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
+_Thread_local bool rf_answered __attribute__((tls_model("initial-exec")));
 struct rf_mcapi_node *rf_nodes;
 
 void *rf_room(void *old, size_t size) {
@@ -18,23 +19,58 @@ void *rf_room(void *old, size_t size) {
     return room;
 }
 
-/* A thread that is no node itself speaks for the only node there is. Its calls have no order with
-   those of the node's own thread that anybody has written down. */
+uint32_t *rf_value_of(struct rf_handle_map *map, uint64_t key, uint32_t first) {
+    uint32_t slot = rf_handle_slot_of(map, key + 1);
+    if (slot == RF_NOWHERE) {
+        if (!rf_handle_add(map, key + 1, first))
+            abort();
+        slot = rf_handle_slot_of(map, key + 1);
+    }
+    return &map->slots[slot].value;
+}
+
+/* For whom does this thread speak, if it has initialized no node? The library knows. */
+static struct rf_mcapi_node *spoken_for(void) {
+    mcapi_status_t status;
+    const struct rf_real *real = rf_real();
+    mcapi_domain_t domain = real->domain_id_get(&status);
+    mcapi_node_t number = status == MCAPI_SUCCESS ? real->node_id_get(&status) : 0;
+    if (status != MCAPI_SUCCESS)
+        return NULL;
+    struct rf_mcapi_node *node = __atomic_load_n(&rf_nodes, __ATOMIC_ACQUIRE);
+    while (node && (node->domain != domain || node->node != number))
+        node = node->next;
+    return node && node->session.mode != RF_OFF ? node : NULL;
+}
+
+/* Without the order of threads its calls have no order with those of the node's other threads that
+   anybody has written down. */
 struct rf_mcapi_node *rf_other_thread(void) {
-    struct rf_mcapi_node *node = rf_nodes;
-    if (node && !node->next && !node->noted_threads && rf_recording(node)) {
+    struct rf_mcapi_node *node = rf_nodes && !rf_depth ? spoken_for() : NULL;
+    if (node && node->session.shared && rf_order_meet(node))
+        return node;
+    if (node && !node->noted_threads && rf_recording(node)) {
         node->noted_threads = true;
         rf_recorder_unsupported(&node->session.recorder, "calls of several threads of one node");
     }
     return NULL;
 }
 
+void rf_enter_carefully(struct rf_mcapi_node *node) {
+    if (node->ordered)
+        rf_order_enter();
+    if (node->turns.shared)
+        rf_turn_pass(node);
+}
+
 void rf_record_error(struct rf_mcapi_node *node, const struct rf_here *here,
                      mcapi_status_t status) {
     struct rf_session *session = &node->session;
+    rf_session_append(session);
     if (session->recorder.on)
-        rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, node->answered),
+        rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, rf_answered),
                          (int32_t)status, (int32_t)rf_session_calls(session), NULL, 0);
+    rf_session_unlock(session);
 }
 
 const struct rf_event *rf_expect(struct rf_mcapi_node *node, const struct rf_here *here,
@@ -47,21 +83,25 @@ const struct rf_event *rf_expect(struct rf_mcapi_node *node, const struct rf_her
 }
 
 void rf_take(struct rf_mcapi_node *node) {
-    node->answered = true;
+    rf_answered = true;
     rf_replay_take(&node->session.replayer);
+}
+
+bool rf_fails(struct rf_mcapi_node *node, const struct rf_here *here) {
+    struct rf_session *session = &node->session;
+    const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(session);
+    if (!event || event->kind != RF_ERROR || event->channel != rf_answered ||
+        event->second != (int32_t)rf_session_calls(session))
+        return false;
+    const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
+    return site && strcmp(site->function, here->name) == 0;
 }
 
 mcapi_status_t rf_recorded_status(struct rf_mcapi_node *node, const struct rf_here *here,
                                   mcapi_status_t usual) {
-    struct rf_session *session = &node->session;
-    const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(session);
-    if (!event || event->kind != RF_ERROR || event->channel != node->answered ||
-        event->second != (int32_t)rf_session_calls(session))
+    if (!rf_fails(node, here))
         return usual;
-    const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
-    if (!site || strcmp(site->function, here->name) != 0)
-        return usual;
-    mcapi_status_t status = (mcapi_status_t)event->first;
+    mcapi_status_t status = (mcapi_status_t)rf_replay_peek(&node->session)->first;
     rf_take(node);
     return status;
 }

@@ -11,8 +11,9 @@
 
    What is the same in every run leaves no event: it enters the session's signature. A call that
    returns another status than MCAPI_SUCCESS leaves an error event, placed by the number of signed
-   calls before it. While recording, nothing here takes a lock or calls the system, and memory is
-   allocated only when a table grows (or for a wait on more than 64 requests). */
+   calls before it. While recording, nothing here takes a lock (unless several threads of a node may
+   call) or calls the system, and memory is allocated only when a table grows (or for a wait on more
+   than 64 requests). */
 #ifndef RF_MCAPI_ADAPTER_H
 #define RF_MCAPI_ADAPTER_H
 
@@ -22,6 +23,7 @@
 #include "engine/session.h"
 #include "mcapi/data.h"
 #include "mcapi/hold.h"
+#include "mcapi/order.h"
 #include "mcapi/pairs.h"
 #include "mcapi/real.h"
 #include "mcapi/turns.h"
@@ -74,6 +76,7 @@ struct rf_posted {
 enum rf_request_kind { RF_REQUEST_NONE, RF_REQUEST_RECEIVE, RF_REQUEST_REAL };
 struct rf_request {
     enum rf_request_kind kind;
+    uint32_t place; /* in the node's list */
     uint32_t generation;
     bool complete;
     mcapi_request_t real;
@@ -108,16 +111,22 @@ struct rf_mcapi_node {
     mcapi_domain_t domain;
     mcapi_node_t node;
     int32_t number;     /* of its file in the trace */
-    bool answered;      /* the current call has had its event */
     bool noted_threads; /* that other threads of the node make calls */
-    struct rf_node_endpoint *endpoints;
+    bool careful;       /* a call has to do more when it begins: */
+    bool ordered;       /* the order of threads is kept */
+    int tables;         /* lock of the tables below, if several threads may call */
+    int making;         /* record: lock of making endpoints; its address stands for their order */
+    struct rf_mcapi_thread *threads;
+    struct rf_handle_map lines[RF_LINES]; /* replay: how many have gone */
+    uint32_t waiting[RF_LINES];           /* replay: threads that wait for their number */
+    struct rf_node_endpoint **endpoints;
     uint32_t endpoint_count, endpoint_room;
     struct rf_handle_map endpoint_map;
     struct rf_handle_map signs;      /* of endpoints, of this node and of others */
     struct rf_handle_map posted_map; /* record: by request */
     struct rf_posted *posted;
     uint32_t posted_room, posted_free;
-    struct rf_request *requests; /* replay */
+    struct rf_request **requests; /* replay */
     uint32_t request_room, request_free;
     struct rf_data data;
     struct rf_pairs pairs;     /* replay */
@@ -129,9 +138,12 @@ struct rf_mcapi_node {
 extern _Thread_local struct rf_mcapi_node *rf_this_node RF_OURS
     __attribute__((tls_model("initial-exec")));
 extern _Thread_local unsigned rf_depth RF_OURS __attribute__((tls_model("initial-exec")));
+/* The current call has had its event. */
+extern _Thread_local bool rf_answered RF_OURS __attribute__((tls_model("initial-exec")));
 extern struct rf_mcapi_node *rf_nodes RF_OURS; /* all of this process */
 
 struct rf_mcapi_node *rf_other_thread(void);
+void rf_enter_carefully(struct rf_mcapi_node *node);
 
 /* The node that makes this call, or NULL if it is to pass through. Whatever the library calls of
    itself passes through, too. */
@@ -142,9 +154,9 @@ RF_STEP struct rf_mcapi_node *rf_enter(void) {
     if (!node || node->session.mode == RF_OFF || rf_depth)
         return NULL;
     rf_depth = 1;
-    node->answered = false;
-    if (__builtin_expect(node->turns.shared != NULL, 0))
-        rf_turn_pass(node);
+    rf_answered = false;
+    if (__builtin_expect(node->careful, 0))
+        rf_enter_carefully(node);
     return node;
 }
 
@@ -156,8 +168,36 @@ RF_STEP void rf_leave(struct rf_mcapi_node *node) {
     rf_depth = 0;
     if (!rf_recording(node) && node->session.mode != RF_OFF)
         rf_progress_go(&node->session.replayer);
+    if (__builtin_expect(node->ordered, 0))
+        rf_order_leave();
 }
 
+/* Where several threads may call, each touch of a node's tables is short. */
+RF_STEP void rf_tables_lock(struct rf_mcapi_node *node) {
+    if (__builtin_expect(node->session.concurrent, 0))
+        rf_lock(&node->tables);
+}
+RF_STEP void rf_tables_unlock(struct rf_mcapi_node *node) {
+    if (__builtin_expect(node->session.concurrent, 0))
+        rf_unlock(&node->tables);
+}
+
+/* Around a call of the library that is numbered where several threads may call. */
+RF_STEP void rf_line_begin(struct rf_mcapi_node *node, const struct rf_here *here,
+                           enum rf_line line, uint64_t key) {
+    if (__builtin_expect(node->session.shared, 0)) {
+        const struct rf_here copy = *here;
+        rf_line_wait(node, &copy, line, key);
+    }
+}
+RF_STEP void rf_line_end(struct rf_mcapi_node *node, enum rf_line line, uint64_t key,
+                         mcapi_status_t status) {
+    if (__builtin_expect(node->session.shared, 0))
+        rf_line_went(node, line, key, status);
+}
+
+/* The value of a key in a table, which is `first` if it was not there. */
+uint32_t *rf_value_of(struct rf_handle_map *map, uint64_t key, uint32_t first);
 /* Memory that is needed to go on; ends the process if there is none. */
 void *rf_room(void *old, size_t size) __attribute__((returns_nonnull));
 
@@ -166,10 +206,12 @@ void *rf_room(void *old, size_t size) __attribute__((returns_nonnull));
 RF_STEP void rf_record(struct rf_mcapi_node *node, const struct rf_here *here, enum rf_kind kind,
                        uint32_t channel, int32_t first, int32_t second) {
     struct rf_session *session = &node->session;
-    node->answered = true;
+    rf_answered = true;
+    rf_session_append(session);
     if (__builtin_expect(session->recorder.on, 1))
         rf_recorder_fold(&session->recorder, rf_here_pack(session, here, kind, channel), first,
                          second);
+    rf_session_unlock(session);
 }
 
 void rf_record_error(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status);
@@ -194,6 +236,8 @@ void rf_take(struct rf_mcapi_node *node);
    that says otherwise. Takes that. */
 mcapi_status_t rf_recorded_status(struct rf_mcapi_node *node, const struct rf_here *here,
                                   mcapi_status_t usual);
+/* Is there an event that says so? */
+bool rf_fails(struct rf_mcapi_node *node, const struct rf_here *here);
 static inline bool rf_is_failure(mcapi_status_t status) {
     return status != MCAPI_SUCCESS && status != MCAPI_PENDING;
 }
@@ -281,7 +325,8 @@ bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here);
 
 /* The number of an endpoint of this node, in the order of their making; the one after the last for
    a stranger. */
-uint32_t rf_channel_of(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
+uint32_t rf_channel_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
+struct rf_node_endpoint *rf_endpoint_at(struct rf_mcapi_node *node, uint32_t channel);
 struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
 /* A number that is the same in every run, also when the endpoint is gone. */
 int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);

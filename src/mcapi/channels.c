@@ -66,7 +66,9 @@ RF_WRAPPER(void, pktchan_send,
             mcapi_status_t *status)) {
     RF_ENTER_VOID(pktchan_send, (handle, buffer, size, status));
     rf_sign(&node->session, &here, 0, 0, (int64_t)size);
+    rf_line_begin(node, &here, RF_LINE_SENT, handle);
     RF_CALL_SEND(real->pktchan_send(handle, buffer, size, status));
+    rf_line_end(node, RF_LINE_SENT, handle, *status);
     rf_leave(node);
 }
 
@@ -75,7 +77,9 @@ RF_WRAPPER(void, pktchan_send_i,
             mcapi_request_t *request, mcapi_status_t *status)) {
     RF_ENTER_VOID(pktchan_send_i, (handle, buffer, size, request, status));
     rf_sign(&node->session, &here, 0, 0, (int64_t)size);
+    rf_line_begin(node, &here, RF_LINE_SENT, handle);
     RF_CALL_SEND_REQUEST(size, real->pktchan_send_i(handle, buffer, size, made, status));
+    rf_line_end(node, RF_LINE_SENT, handle, *status);
     rf_leave(node);
 }
 
@@ -84,7 +88,9 @@ RF_WRAPPER(void, pktchan_recv,
             mcapi_status_t *status)) {
     RF_ENTER_VOID(pktchan_recv, (handle, buffer, size, status));
     rf_sign(&node->session, &here, 0, 0, 0);
+    rf_line_begin(node, &here, RF_LINE_RECEIVED, handle);
     RF_CALL(real->pktchan_recv(handle, buffer, size, status));
+    rf_line_end(node, RF_LINE_RECEIVED, handle, *status);
     if (*status == MCAPI_SUCCESS && rf_answering(node))
         *buffer = rf_answer_packet(node, &here, size);
     else if (*status == MCAPI_SUCCESS)
@@ -135,7 +141,9 @@ RF_WRAPPER(mcapi_boolean_t, pktchan_release_test, (void *buffer, mcapi_status_t 
         (mcapi_sclchan_send_hndl_t handle, mcapi_uint##bits##_t word, mcapi_status_t * status)) {  \
         RF_ENTER_VOID(sclchan_send_uint##bits, (handle, word, status));                            \
         rf_sign(&node->session, &here, 0, 0, 0);                                                   \
+        rf_line_begin(node, &here, RF_LINE_SENT, handle);                                          \
         RF_CALL_SEND(real->sclchan_send_uint##bits(handle, word, status));                         \
+        rf_line_end(node, RF_LINE_SENT, handle, *status);                                          \
         rf_leave(node);                                                                            \
     }                                                                                              \
     RF_WRAPPER(mcapi_uint##bits##_t, sclchan_recv_uint##bits,                                      \
@@ -143,7 +151,9 @@ RF_WRAPPER(mcapi_boolean_t, pktchan_release_test, (void *buffer, mcapi_status_t 
         RF_ENTER(sclchan_recv_uint##bits, (handle, status));                                       \
         rf_sign(&node->session, &here, 0, 0, 0);                                                   \
         mcapi_uint##bits##_t word = 0;                                                             \
+        rf_line_begin(node, &here, RF_LINE_RECEIVED, handle);                                      \
         RF_CALL(word = real->sclchan_recv_uint##bits(handle, status));                             \
+        rf_line_end(node, RF_LINE_RECEIVED, handle, *status);                                      \
         if (*status == MCAPI_SUCCESS)                                                              \
             rf_through(node, &here, &word, sizeof word);                                           \
         rf_leave(node);                                                                            \

@@ -4,15 +4,27 @@
 
 #include "mcapi/adapter.h"
 
-uint32_t rf_channel_of(const struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
+uint32_t rf_channel_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
+    rf_tables_lock(node);
     uint32_t place = rf_handle_find(&node->endpoint_map, (uint64_t)endpoint + 1);
     uint32_t channel = place == RF_NOWHERE ? node->endpoint_count : place;
+    rf_tables_unlock(node);
     return channel < RF_MAX_CHANNELS ? channel : RF_MAX_CHANNELS - 1;
 }
 
 struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
+    rf_tables_lock(node);
     uint32_t place = rf_handle_find(&node->endpoint_map, (uint64_t)endpoint + 1);
-    return place == RF_NOWHERE ? NULL : &node->endpoints[place];
+    struct rf_node_endpoint *own = place == RF_NOWHERE ? NULL : node->endpoints[place];
+    rf_tables_unlock(node);
+    return own;
+}
+
+struct rf_node_endpoint *rf_endpoint_at(struct rf_mcapi_node *node, uint32_t channel) {
+    rf_tables_lock(node);
+    struct rf_node_endpoint *endpoint = node->endpoints[channel];
+    rf_tables_unlock(node);
+    return endpoint;
 }
 
 static int32_t sign_of(mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t port) {
@@ -21,9 +33,11 @@ static int32_t sign_of(mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t 
 
 static void remember(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint, int32_t sign) {
     uint64_t key = (uint64_t)endpoint + 1;
+    rf_tables_lock(node);
     if (rf_handle_find(&node->signs, key) == RF_NOWHERE &&
         !rf_handle_add(&node->signs, key, (uint32_t)sign))
         abort();
+    rf_tables_unlock(node);
 }
 
 int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
@@ -33,7 +47,9 @@ int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) 
     /* Where data is kept, handles are the same again, also those that come in messages. */
     if (node->data.writer || rf_answering(node))
         return (int32_t)endpoint;
+    rf_tables_lock(node);
     uint32_t known = rf_handle_find(&node->signs, (uint64_t)endpoint + 1);
+    rf_tables_unlock(node);
     if (known != RF_NOWHERE)
         return (int32_t)known;
     if (!rf_reals.endpoint_name || !rf_reals.endpoint_name(endpoint, &domain, &number, &port))
@@ -52,16 +68,21 @@ static int32_t port_of(mcapi_endpoint_t endpoint) {
 }
 
 static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
-    if (node->endpoint_count == node->endpoint_room) {
-        node->endpoint_room = node->endpoint_room ? node->endpoint_room * 2 : 16;
-        node->endpoints = rf_room(node->endpoints, node->endpoint_room * sizeof *node->endpoints);
-    }
-    node->endpoints[node->endpoint_count] =
+    struct rf_node_endpoint *endpoint = rf_room(NULL, sizeof *endpoint);
+    *endpoint =
         (struct rf_node_endpoint){.handle = handle,
                                   .port = rf_answering(node) ? 0 : (mcapi_port_t)port_of(handle),
                                   .open = true};
+    rf_tables_lock(node);
+    if (node->endpoint_count == node->endpoint_room) {
+        node->endpoint_room = node->endpoint_room ? node->endpoint_room * 2 : 16;
+        node->endpoints =
+            rf_room(node->endpoints, node->endpoint_room * sizeof(struct rf_node_endpoint *));
+    }
+    node->endpoints[node->endpoint_count] = endpoint;
     if (!rf_handle_add(&node->endpoint_map, (uint64_t)handle + 1, node->endpoint_count++))
         abort();
+    rf_tables_unlock(node);
 }
 
 /* Which port the library chooses is its own affair, but in a replay it is the same. Others are kept
@@ -83,6 +104,7 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t
     mcapi_endpoint_t endpoint = MCAPI_RETURN_VALUE_INVALID;
     mcapi_port_t chosen = port;
     bool known = false;
+    rf_making_begin(node, &here);
     RF_CALL(endpoint = real->endpoint_create(
                 known ? chosen : (known = true, chosen = port_to_make(node, &here, port)), status));
     if (rf_recording(node) && *status == MCAPI_SUCCESS && real->endpoint_name)
@@ -93,6 +115,7 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t
         rf_through(node, &here, &endpoint, sizeof endpoint);
         add_endpoint(node, endpoint);
     }
+    rf_making_end(node);
     rf_leave(node);
     return endpoint;
 }
@@ -133,6 +156,7 @@ RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *st
     RF_ENTER_VOID(endpoint_delete, (endpoint, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);
     struct rf_node_endpoint *own = rf_endpoint_of(node, endpoint);
+    rf_making_begin(node, &here);
     if (rf_recording(node)) {
         real->endpoint_delete(endpoint, status);
         rf_record_status(node, &here, *status);
@@ -148,8 +172,11 @@ RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *st
     }
     if (own && *status == MCAPI_SUCCESS) {
         own->open = false;
+        rf_tables_lock(node);
         rf_handle_remove(&node->endpoint_map, (uint64_t)endpoint + 1);
+        rf_tables_unlock(node);
     }
+    rf_making_end(node);
     rf_leave(node);
 }
 

@@ -1,7 +1,12 @@
 #include "mcapi/hold.h"
 
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "mcapi/adapter.h"
 
@@ -54,7 +59,7 @@ static struct rf_message *take_longer(struct rf_hold *hold, const struct rf_mess
     return NULL;
 }
 
-struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_name *name) {
+static struct rf_message *take(struct rf_hold *hold, const struct rf_message_name *name) {
     if (!name)
         return take_oldest(hold);
     if (!rf_reals.origin && name->second < 0)
@@ -66,6 +71,13 @@ struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_na
         if (same(&message->name, name))
             return unlink_from(hold, bucket, before, message);
     return NULL;
+}
+
+struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_name *name) {
+    rf_lock(&hold->lock);
+    struct rf_message *message = take(hold, name);
+    rf_unlock(&hold->lock);
+    return message;
 }
 
 static void keep(struct rf_hold *hold, size_t size) {
@@ -94,9 +106,9 @@ static void make_room(struct rf_hold *hold, mcapi_endpoint_t endpoint) {
     hold->buffer = rf_room(NULL, hold->room);
 }
 
-bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, mcapi_timeout_t timeout,
-                  mcapi_status_t *status) {
-    size_t size = 0;
+/* True if a message has come: it is in the buffer. */
+static bool receive(struct rf_hold *hold, mcapi_endpoint_t endpoint, mcapi_timeout_t timeout,
+                    size_t *size, mcapi_status_t *status) {
     make_room(hold, endpoint);
     if (!hold->asked) {
         rf_reals.msg_recv_i(endpoint, hold->buffer, hold->room, &hold->request, status);
@@ -104,14 +116,49 @@ bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, mcapi_timeout
             return false;
         hold->asked = true;
     }
-    rf_reals.wait(&hold->request, &size, timeout, status);
+    rf_reals.wait(&hold->request, size, timeout, status);
     if (*status == MCAPI_TIMEOUT)
         return false;
     hold->asked = false;
-    if (*status != MCAPI_SUCCESS)
-        return false;
-    keep(hold, size);
-    return true;
+    return *status == MCAPI_SUCCESS;
+}
+
+/* Another thread gets what comes. */
+static bool wait_for_bell(struct rf_hold *hold, uint32_t seen, mcapi_timeout_t timeout,
+                          mcapi_status_t *status) {
+    struct timespec time = {timeout / 1000, (long)(timeout % 1000) * 1000000};
+    *status = MCAPI_TIMEOUT;
+    __atomic_fetch_add(&hold->waiting, 1, __ATOMIC_SEQ_CST);
+    if (timeout)
+        syscall(SYS_futex, &hold->bell, FUTEX_WAIT_PRIVATE, seen,
+                timeout == MCAPI_TIMEOUT_INFINITE ? NULL : &time, NULL, 0);
+    __atomic_fetch_sub(&hold->waiting, 1, __ATOMIC_SEQ_CST);
+    return timeout == MCAPI_TIMEOUT_INFINITE || rf_hold_seen(hold) != seen;
+}
+
+uint32_t rf_hold_seen(const struct rf_hold *hold) {
+    return __atomic_load_n(&hold->bell, __ATOMIC_ACQUIRE);
+}
+
+bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen,
+                  mcapi_timeout_t timeout, mcapi_status_t *status) {
+    rf_lock(&hold->lock);
+    bool more = hold->bell != seen, other = hold->pulling;
+    hold->pulling = other || !more;
+    rf_unlock(&hold->lock);
+    if (more || other)
+        return more || wait_for_bell(hold, seen, timeout, status);
+    size_t size = 0;
+    bool came = receive(hold, endpoint, timeout, &size, status);
+    rf_lock(&hold->lock);
+    if (came)
+        keep(hold, size);
+    hold->pulling = false;
+    __atomic_fetch_add(&hold->bell, 1, __ATOMIC_SEQ_CST);
+    rf_unlock(&hold->lock);
+    if (__atomic_load_n(&hold->waiting, __ATOMIC_SEQ_CST))
+        syscall(SYS_futex, &hold->bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    return came;
 }
 
 void rf_hold_close(struct rf_hold *hold) {

@@ -38,14 +38,21 @@ struct rf_hold {
     mcapi_request_t request;
     unsigned char *buffer; /* for that receive */
     size_t room;
+    int lock;      /* of all this; several threads may look for their messages */
+    bool pulling;  /* one of them gets what comes, for all */
+    uint32_t bell; /* a futex: goes on when it has got something, or given up */
+    int waiting;   /* how many may sleep there */
 };
 
 /* Takes out the message of that name; or, if name is NULL, the one that came first. NULL when there
    is none. To be freed. */
 struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_name *name);
-/* Gets one more message from the library. False when none came in time or none can come. */
-bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, mcapi_timeout_t timeout,
-                  mcapi_status_t *status);
+/* How often it has changed; to be asked before a message is looked for. */
+uint32_t rf_hold_seen(const struct rf_hold *hold);
+/* Gets one more message from the library, or waits for the thread that does. False when none came
+   in time or none can come. True also if more has been seen by now. */
+bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen,
+                  mcapi_timeout_t timeout, mcapi_status_t *status);
 /* Before the endpoint goes. */
 void rf_hold_close(struct rf_hold *hold);
 

@@ -13,7 +13,7 @@
 #include "engine/signals.h"
 #include "mcapi/adapter.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of nodes */
+static int lock; /* of the list of nodes */
 static pid_t owner;
 
 static void note_signal(int number) {
@@ -37,7 +37,9 @@ static void forget_in_child(void) {
     }
     rf_nodes = NULL;
     rf_this_node = NULL;
+    rf_this_thread = NULL;
     rf_depth = 0;
+    lock = 0;
     owner = 0;
 }
 
@@ -55,7 +57,9 @@ static void end_at_exit(int status, void *unused) {
            if they had been killed. */
         bool cut_off = rf_this_node != node && lives(node);
         if (rf_recording(node) && !cut_off) {
+            rf_session_lock(session);
             rf_recorder_close(&session->recorder, RF_END_EXIT, status);
+            rf_session_unlock(session);
             rf_data_close(node);
         } else if (session->mode == RF_REPLAYING) {
             if (!cut_off)
@@ -166,6 +170,7 @@ static bool is_watched(const char *trace, int32_t number) {
         return true;
     if (recorded_process(trace, chosen) == recorded_process(trace, number))
         return false;
+    rf_order_let_go();
     while (wait(NULL) > 0 || errno == EINTR)
         ;
     _exit(0);
@@ -197,6 +202,7 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
     if (strcmp(recorded->scheme, "sender") == 0 && rf_reals.stamp_matches &&
         !rf_turns_open(node, run, &error))
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
+    node->careful = node->turns.shared != NULL;
     rf_pairs_open(&node->pairs, run);
     if (strcmp(recorded->scheme, "data") == 0 && !rf_data_open(node, trace, false, &error))
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
@@ -204,23 +210,29 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
 
 /* True the first time in this process. */
 static bool enlist(struct rf_mcapi_node *node) {
-    pthread_mutex_lock(&lock);
+    rf_lock(&lock);
     bool first = !owner;
     owner = getpid();
     node->next = rf_nodes;
     __atomic_store_n(&rf_nodes, node, __ATOMIC_RELEASE);
-    pthread_mutex_unlock(&lock);
+    rf_unlock(&lock);
     rf_this_node = node;
     return first;
 }
 
 static bool is_known(mcapi_domain_t domain, mcapi_node_t number) {
-    pthread_mutex_lock(&lock);
+    rf_lock(&lock);
     const struct rf_mcapi_node *node = rf_nodes;
     while (node && !(node->domain == domain && node->node == number))
         node = node->next;
-    pthread_mutex_unlock(&lock);
+    rf_unlock(&lock);
     return node != NULL;
+}
+
+static const char *scheme_of(const struct rf_mcapi_node *node, const struct rf_node *facts) {
+    return node->session.mode == RF_REPLAYING
+               ? rf_reader_node(node->session.replayer.reader)->scheme
+               : facts->scheme;
 }
 
 /* A node that is initialized again has no second file; what it does then is not recorded. */
@@ -256,7 +268,19 @@ static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_
         open_recording(node, &facts, trace, numbers);
     else
         open_replay(node, &facts, here, trace, numbers);
+    /* The order of deliveries and what was received are kept for a node, not for each thread. */
+    rf_order_open(node, strcmp(scheme_of(node, &facts), "order") == 0);
     return node;
+}
+
+static void begin(const struct rf_here *here, mcapi_domain_t domain, mcapi_node_t number,
+                  mcapi_info_t *info) {
+    struct rf_mcapi_node *node = open_node(here, domain, number);
+    if (!node || node->session.mode == RF_OFF || !info)
+        return;
+    /* Who else is there is a matter of time. */
+    info->number_of_domains = (mcapi_uint_t)rf_value(node, here, (int32_t)info->number_of_domains);
+    info->number_of_nodes = (mcapi_uint_t)rf_value(node, here, (int32_t)info->number_of_nodes);
 }
 
 RF_WRAPPER(void, initialize,
@@ -265,39 +289,45 @@ RF_WRAPPER(void, initialize,
     RF_HERE(initialize);
     const struct rf_real *real = rf_real();
     rf_signals_look();
+    rf_order_begin();
     rf_depth++;
     real->initialize(domain, number, attributes, parameters, info, status);
     rf_depth--;
-    if (rf_depth || !status || *status != MCAPI_SUCCESS)
-        return;
-    struct rf_mcapi_node *node = open_node(&here, domain, number);
-    if (!node || node->session.mode == RF_OFF || !info)
-        return;
-    /* Who else is there is a matter of time. */
-    info->number_of_domains = (mcapi_uint_t)rf_value(node, &here, (int32_t)info->number_of_domains);
-    info->number_of_nodes = (mcapi_uint_t)rf_value(node, &here, (int32_t)info->number_of_nodes);
+    if (!rf_depth && status && *status == MCAPI_SUCCESS)
+        begin(&here, domain, number, info);
+    rf_order_leave();
 }
 
-static void close_node(struct rf_mcapi_node *node) {
+static void free_tables(struct rf_mcapi_node *node) {
     for (uint32_t i = 0; i < node->endpoint_count; i++) {
-        if (node->endpoints[i].open)
-            rf_hold_close(&node->endpoints[i].hold);
-        free(node->endpoints[i].next.slots);
+        if (node->endpoints[i]->open)
+            rf_hold_close(&node->endpoints[i]->hold);
+        free(node->endpoints[i]->next.slots);
+        free(node->endpoints[i]);
     }
     free(node->endpoints);
     free(node->endpoint_map.slots);
     free(node->signs.slots);
     free(node->posted_map.slots);
     free(node->posted);
+    /* They were allocated in pieces: 64, 64, 128, 256 and so on. */
+    for (uint32_t i = 0; i < node->request_room; i = i ? i * 2 : 64)
+        free(node->requests[i]);
     free(node->requests);
     rf_data_close(node);
-    rf_turns_close(node);
     rf_pairs_close(&node->pairs);
     node->endpoints = NULL;
     node->posted = NULL;
     node->requests = NULL;
+}
+
+static void close_node(struct rf_mcapi_node *node) {
     node->session.mode = RF_OFF;
     rf_this_node = NULL;
+    rf_turns_close(node);
+    /* Another thread may still be in a call, until the library tells it that the node is gone. */
+    if (!node->session.shared)
+        free_tables(node);
 }
 
 RF_WRAPPER(void, finalize, (mcapi_status_t * status)) {
@@ -309,9 +339,12 @@ RF_WRAPPER(void, finalize, (mcapi_status_t * status)) {
         rf_session_check_at(session, made, made + 1);
         rf_sign(session, &here, RF_NO_PEER, RF_NO_PEER, i);
     }
+    rf_session_check_others(session, &here);
     bool replaying = !rf_recording(node);
     if (!replaying) {
+        rf_session_lock(session);
         rf_recorder_close(&session->recorder, RF_END_FINALIZE, 0);
+        rf_session_unlock(session);
     } else if (!rf_free(node)) {
         rf_replay_finish(session, &here, RF_END_FINALIZE, 0);
     }
@@ -325,4 +358,6 @@ RF_WRAPPER(void, finalize, (mcapi_status_t * status)) {
     if (replaying)
         session->replayer.progress->state = RF_STATE_FINISHED;
     rf_depth = 0;
+    if (node->ordered)
+        rf_order_leave();
 }

@@ -20,18 +20,16 @@ struct rf_message_name rf_delivered(const void *data, size_t size, bool cut) {
                                     cut ? -1 - (int32_t)size : (int32_t)size, 0, 0};
 }
 
-/* The number that comes next from there; priorities of one sender share it. */
+/* The number that comes next from there; priorities of one sender share it. Where threads are told
+   apart each has its own. */
 static uint32_t *next_of(struct rf_mcapi_node *node, uint32_t channel,
                          const struct rf_message_name *name) {
-    struct rf_handle_map *map = &node->endpoints[channel].next;
-    uint64_t key = ((uint64_t)(uint32_t)name->first << 32 | (name->second & 0x0fffffff)) + 1;
-    uint32_t slot = rf_handle_slot_of(map, key);
-    if (slot == RF_NOWHERE) {
-        if (!rf_handle_add(map, key, 0))
-            abort();
-        slot = rf_handle_slot_of(map, key);
-    }
-    return &map->slots[slot].value;
+    uint64_t sender = (uint64_t)(uint32_t)name->first << 32 | (name->second & 0x0fffffff);
+    if (!node->session.shared)
+        return rf_value_of(&node->endpoints[channel]->next, sender, 0);
+    struct rf_mcapi_thread *thread = rf_this_thread;
+    uint64_t place = *rf_value_of(&thread->senders, sender, thread->senders.used);
+    return rf_value_of(&thread->numbers, place << 32 | channel, 0);
 }
 
 void rf_record_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
@@ -70,15 +68,22 @@ void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, 
     pass_stamp(node);
 }
 
+static uint64_t line_key(mcapi_endpoint_t from, mcapi_endpoint_t to) {
+    return (uint64_t)from << 32 | to;
+}
+
 RF_STEP void note_sent(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to,
                        mcapi_status_t status) {
     if (__builtin_expect(!rf_recording(node), 0) && !rf_is_failure(status) && !rf_answering(node))
         rf_turn_sent(node, rf_pair_of(node, from, to));
+    rf_line_end(node, RF_LINE_MESSAGES, line_key(from, to), status);
 }
 
-RF_STEP void before_send(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
+RF_STEP void before_send(struct rf_mcapi_node *node, const struct rf_here *here,
+                         mcapi_endpoint_t from, mcapi_endpoint_t to) {
     if (__builtin_expect(!rf_recording(node), 0))
         rf_pair_wait(node, from, to);
+    rf_line_begin(node, here, RF_LINE_MESSAGES, line_key(from, to));
 }
 
 RF_WRAPPER(void, msg_send,
@@ -86,7 +91,7 @@ RF_WRAPPER(void, msg_send,
             mcapi_priority_t priority, mcapi_status_t *status)) {
     RF_ENTER_VOID(msg_send, (from, to, buffer, size, priority, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(node, to), (int32_t)priority, (int64_t)size);
-    before_send(node, from, to);
+    before_send(node, &here, from, to);
     RF_CALL_SEND(real->msg_send(from, to, buffer, size, priority, status));
     note_sent(node, from, to, *status);
     rf_leave(node);
@@ -97,7 +102,7 @@ RF_WRAPPER(void, msg_send_i,
             mcapi_priority_t priority, mcapi_request_t *request, mcapi_status_t *status)) {
     RF_ENTER_VOID(msg_send_i, (from, to, buffer, size, priority, request, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(node, to), (int32_t)priority, (int64_t)size);
-    before_send(node, from, to);
+    before_send(node, &here, from, to);
     RF_CALL_SEND_REQUEST(size, real->msg_send_i(from, to, buffer, size, priority, made, status));
     note_sent(node, from, to, *status);
     rf_leave(node);
@@ -115,14 +120,15 @@ void rf_give(const struct rf_message *message, void *buffer, size_t room, size_t
 struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *here,
                             uint32_t channel, const struct rf_message_name *name,
                             mcapi_timeout_t timeout) {
-    struct rf_node_endpoint *endpoint = &node->endpoints[channel];
+    struct rf_node_endpoint *endpoint = rf_endpoint_at(node, channel);
     struct rf_message *message;
     mcapi_status_t status;
+    uint32_t seen;
     if (timeout)
         rf_progress_wait(&node->session.replayer, here, name ? name->first : RF_NO_PEER,
                          name ? name->second : RF_NO_PEER);
-    while (!(message = rf_hold_take(&endpoint->hold, name))) {
-        if (rf_hold_pull(&endpoint->hold, endpoint->handle, timeout, &status))
+    while (seen = rf_hold_seen(&endpoint->hold), !(message = rf_hold_take(&endpoint->hold, name))) {
+        if (rf_hold_pull(&endpoint->hold, endpoint->handle, seen, timeout, &status))
             continue;
         if (timeout != MCAPI_TIMEOUT_INFINITE)
             return NULL;
@@ -136,10 +142,11 @@ struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *he
 bool rf_hold_all(struct rf_mcapi_node *node) {
     bool any = false;
     for (uint32_t i = 0; i < node->endpoint_count; i++) {
-        struct rf_node_endpoint *endpoint = &node->endpoints[i];
+        struct rf_node_endpoint *endpoint = node->endpoints[i];
         mcapi_status_t status;
         while (endpoint->open && endpoint->receives &&
-               rf_hold_pull(&endpoint->hold, endpoint->handle, MCAPI_TIMEOUT_IMMEDIATE, &status))
+               rf_hold_pull(&endpoint->hold, endpoint->handle, rf_hold_seen(&endpoint->hold),
+                            MCAPI_TIMEOUT_IMMEDIATE, &status))
             any = true;
     }
     return any;
@@ -164,7 +171,7 @@ static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
         name = (struct rf_message_name){.first = event->first, .second = event->second};
         rf_take(node);
         rf_replay_sequence(node, here, channel, &name);
-        node->endpoints[channel].receives = true;
+        rf_endpoint_at(node, channel)->receives = true;
         rf_turn_take(node, here, rf_turn_receive(node));
     }
     if (rf_answering(node)) {
@@ -225,7 +232,7 @@ static void replay_recv_i(struct rf_mcapi_node *node, const struct rf_here *here
     if (event) {
         what.match = (struct rf_message_name){.first = event->first, .second = event->second};
         rf_take(node);
-        node->endpoints[channel].receives = true;
+        rf_endpoint_at(node, channel)->receives = true;
         what.turn = rf_turn_post(node);
         *status = rf_recorded_status(node, here, MCAPI_PENDING);
     }

@@ -35,7 +35,11 @@ void rf_pairs_open(struct rf_pairs *pairs, const char *run) {
 void rf_pairs_close(struct rf_pairs *pairs) {
     if (pairs->taken)
         munmap(pairs->taken, SLOTS * sizeof *pairs->taken);
-    free(pairs->list);
+    while (pairs->list) {
+        struct rf_pair *pair = pairs->list;
+        pairs->list = pair->next;
+        free(pair);
+    }
     *pairs = (struct rf_pairs){0};
 }
 
@@ -46,13 +50,9 @@ static uint32_t slot_of(int32_t source, uint32_t port, int32_t to, uint32_t to_p
     return (uint32_t)(rf_handle_hash(rf_handle_hash(one) ^ other) >> 48);
 }
 
-struct rf_pair *rf_pair_of(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
-    struct rf_pairs *pairs = &node->pairs;
-    for (uint32_t i = 0; i < pairs->count; i++)
-        if (pairs->list[i].from == from && pairs->list[i].to == to)
-            return &pairs->list[i];
-    pairs->list = rf_room(pairs->list, (pairs->count + 1) * sizeof *pairs->list);
-    struct rf_pair *pair = &pairs->list[pairs->count++];
+/* With the tables' lock. */
+static struct rf_pair *add(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
+    struct rf_pair *pair = rf_room(NULL, sizeof *pair);
     *pair = (struct rf_pair){.from = from, .to = to};
     mcapi_domain_t domain, to_domain;
     mcapi_node_t number, to_number;
@@ -63,6 +63,18 @@ struct rf_pair *rf_pair_of(struct rf_mcapi_node *node, mcapi_endpoint_t from, mc
                              to_port);
         rf_turn_find(&node->turns, pair, port, to_domain, to_number, to_port);
     }
+    pair->next = node->pairs.list;
+    return node->pairs.list = pair;
+}
+
+struct rf_pair *rf_pair_of(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
+    rf_tables_lock(node);
+    struct rf_pair *pair = node->pairs.list;
+    while (pair && (pair->from != from || pair->to != to))
+        pair = pair->next;
+    if (!pair)
+        pair = add(node, from, to);
+    rf_tables_unlock(node);
     return pair;
 }
 
@@ -82,7 +94,8 @@ void rf_pair_took(struct rf_mcapi_node *node, uint32_t channel,
                   const struct rf_message_name *name) {
     if (!node->pairs.taken)
         return;
-    uint32_t slot = slot_of(name->first, (uint32_t)name->second & 0x0fffffff,
-                            rf_node_name(node->domain, node->node), node->endpoints[channel].port);
+    uint32_t slot =
+        slot_of(name->first, (uint32_t)name->second & 0x0fffffff,
+                rf_node_name(node->domain, node->node), rf_endpoint_at(node, channel)->port);
     __atomic_fetch_add(&node->pairs.taken[slot], 1, __ATOMIC_RELAXED);
 }

@@ -10,6 +10,7 @@
 struct rf_mcapi_node;
 
 struct rf_pair {
+    struct rf_pair *next; /* of the node */
     mcapi_endpoint_t from, to;
     uint32_t sent;       /* messages so far */
     uint32_t place, end; /* scheme sender: its sends in the list of all */
@@ -19,7 +20,6 @@ struct rf_pair {
 struct rf_pairs {
     uint32_t *taken; /* shared by all nodes, by the hash of the pair's names; NULL: nobody counts */
     struct rf_pair *list;
-    uint32_t count;
 };
 
 void rf_pairs_open(struct rf_pairs *pairs, const char *run);

@@ -35,6 +35,12 @@ void rf_reals_find(void) {
     memcpy(&rf_reals.name, &function, sizeof function);
 #include "mcapi/functions.def"
 #undef RF_FUNCTION
+    function = need("mcapi_domain_id_get");
+    memcpy(&rf_reals.domain_id_get, &function, sizeof function);
+    function = need("mcapi_node_id_get");
+    memcpy(&rf_reals.node_id_get, &function, sizeof function);
+    function = find("mcapix_watch_sends");
+    memcpy(&rf_reals.watch_sends, &function, sizeof function);
     function = find("mcapix_origin");
     memcpy(&rf_reals.origin, &function, sizeof function);
     function = find("mcapix_stamp_matches");

@@ -15,8 +15,12 @@ struct rf_real {
 #define RF_FUNCTION(result, name, parameters, arguments) result(*name) parameters;
 #include "mcapi/functions.def"
 #undef RF_FUNCTION
+    /* These are called, but not stood before. */
+    mcapi_domain_t (*domain_id_get)(mcapi_status_t *status);
+    mcapi_node_t (*node_id_get)(mcapi_status_t *status);
     /* Refrain's own runtime has these; NULL in any other. */
     int (*origin)(struct mcapix_origin *out);
+    void (*watch_sends)(void (*watch)(uint64_t number));
     void (*stamp_matches)(int on);
     int (*endpoint_name)(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
                          mcapi_port_t *port);

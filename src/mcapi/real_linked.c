@@ -25,6 +25,8 @@ void rf_reals_find(void) {
 #define RF_FUNCTION(result, name, parameters, arguments) rf_reals.name = mcapi_##name;
 #include "mcapi/functions.def"
 #undef RF_FUNCTION
+    rf_reals.domain_id_get = mcapi_domain_id_get;
+    rf_reals.node_id_get = mcapi_node_id_get;
     rf_reals.origin = mcapix_origin;
     rf_reals.stamp_matches = mcapix_stamp_matches;
     rf_reals.endpoint_name = mcapix_endpoint_name;

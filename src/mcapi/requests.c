@@ -34,13 +34,15 @@ static struct rf_posted *posted_new(struct rf_mcapi_node *node, mcapi_request_t 
 void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
                     uint32_t channel, const void *buffer) {
     struct rf_session *session = &node->session;
-    node->answered = true;
-    if (!session->recorder.on)
-        return;
-    struct rf_posted *posted = posted_new(node, request);
-    posted->buffer = buffer;
-    rf_recorder_post(&session->recorder, rf_here_pack(session, here, RF_POST, channel),
-                     &posted->post);
+    rf_answered = true;
+    rf_session_append(session);
+    if (session->recorder.on) {
+        struct rf_posted *posted = posted_new(node, request);
+        posted->buffer = buffer;
+        rf_recorder_post(&session->recorder, rf_here_pack(session, here, RF_POST, channel),
+                         &posted->post);
+    }
+    rf_session_unlock(session);
 }
 
 void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
@@ -65,7 +67,7 @@ struct completion {
 };
 
 /* Fills in the match, and keeps the data. */
-static void record_match(struct rf_mcapi_node *node, struct completion *completion) {
+static void record_match_alone(struct rf_mcapi_node *node, struct completion *completion) {
     uint32_t place = rf_handle_find(&node->posted_map, completion->request + 1);
     completion->named = false;
     if (place == RF_NOWHERE) {
@@ -95,32 +97,49 @@ static void record_match(struct rf_mcapi_node *node, struct completion *completi
     }
 }
 
+/* Another thread may have posted the request, or post others meanwhile. */
+RF_STEP void record_match(struct rf_mcapi_node *node, struct completion *completion) {
+    rf_session_lock(&node->session);
+    record_match_alone(node, completion);
+    rf_session_unlock(&node->session);
+}
+
 /* ---- replay: requests of ours ---- */
 
-mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what) {
-    if (node->request_free == node->request_room) {
-        uint32_t first = node->request_room;
-        node->request_room = first ? first * 2 : 64;
-        node->requests = rf_room(node->requests, node->request_room * sizeof *node->requests);
-        for (uint32_t i = first; i < node->request_room; i++)
-            node->requests[i] = (struct rf_request){.next = i + 1};
+static void more_requests(struct rf_mcapi_node *node) {
+    uint32_t first = node->request_room;
+    node->request_room = first ? first * 2 : 64;
+    node->requests = rf_room(node->requests, node->request_room * sizeof(struct rf_request *));
+    struct rf_request *more = rf_room(NULL, (node->request_room - first) * sizeof *more);
+    for (uint32_t i = first; i < node->request_room; i++) {
+        node->requests[i] = &more[i - first];
+        *node->requests[i] = (struct rf_request){.next = i + 1};
     }
+}
+
+/* A request stays where it is: others may be made while a thread waits for it. */
+mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what) {
+    rf_tables_lock(node);
+    if (node->request_free == node->request_room)
+        more_requests(node);
     uint32_t place = node->request_free;
-    struct rf_request *request = &node->requests[place];
+    struct rf_request *request = node->requests[place];
     uint32_t generation = request->generation + 1;
     node->request_free = request->next;
     *request = *what;
+    request->place = place;
     request->generation = generation;
+    rf_tables_unlock(node);
     return (mcapi_request_t)generation << 32 | (place + 1);
 }
 
 static struct rf_request *request_of(struct rf_mcapi_node *node, const mcapi_request_t *handle) {
     uint32_t place = handle ? (uint32_t)*handle - 1 : UINT32_MAX;
-    if (place >= node->request_room)
-        return NULL;
-    struct rf_request *request = &node->requests[place];
-    return request->kind != RF_REQUEST_NONE && request->generation == *handle >> 32 ? request
-                                                                                    : NULL;
+    rf_tables_lock(node);
+    struct rf_request *request = place < node->request_room ? node->requests[place] : NULL;
+    bool good = request && request->kind != RF_REQUEST_NONE && request->generation == *handle >> 32;
+    rf_tables_unlock(node);
+    return good ? request : NULL;
 }
 
 void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t handle,
@@ -133,9 +152,11 @@ void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t handle, void 
 }
 
 static void release(struct rf_mcapi_node *node, struct rf_request *request) {
+    rf_tables_lock(node);
     request->kind = RF_REQUEST_NONE;
     request->next = node->request_free;
-    node->request_free = (uint32_t)(request - node->requests);
+    node->request_free = request->place;
+    rf_tables_unlock(node);
 }
 
 /* What was kept when the request was complete. */
@@ -206,11 +227,16 @@ static struct rf_request *need_request(struct rf_mcapi_node *node, const struct 
                "the program passes a request that it does not have");
 }
 
+/* A receive whose match nobody saw. */
+static bool is_unknown(const struct rf_request *request) {
+    return request && request->kind == RF_REQUEST_RECEIVE && !request->complete &&
+           request->match.first == RF_UNKNOWN;
+}
+
 struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
                                        mcapi_request_t handle) {
     struct rf_request *request = need_request(node, here, handle);
-    if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node) &&
-        request->match.first == RF_UNKNOWN)
+    if (is_unknown(request) && !rf_free(node))
         rf_diverge(&node->session, here, NULL, NULL,
                    "the receive is complete in the recording, but its message is not known");
     tell_number(node, here, request);
@@ -264,6 +290,8 @@ static mcapi_boolean_t replay_one(struct rf_mcapi_node *node, const struct rf_he
         }
         if (event)
             rf_take(node);
+    } else if (is_unknown(request_of(node, handle))) {
+        rf_replay_need(&node->session); /* what it took nobody saw: other threads come first */
     } else {
         rf_replay_peek(&node->session); /* so that it is known whether there is a recording yet */
     }
@@ -416,12 +444,14 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
 /* ---- cancel ---- */
 
 static void forget(struct rf_mcapi_node *node, mcapi_request_t request) {
+    rf_session_lock(&node->session);
     uint32_t place = rf_handle_find(&node->posted_map, request + 1);
-    if (place == RF_NOWHERE)
-        return;
-    node->posted[place].next = node->posted_free;
-    node->posted_free = place;
-    rf_handle_remove(&node->posted_map, request + 1);
+    if (place != RF_NOWHERE) {
+        node->posted[place].next = node->posted_free;
+        node->posted_free = place;
+        rf_handle_remove(&node->posted_map, request + 1);
+    }
+    rf_session_unlock(&node->session);
 }
 
 /* A receive of ours is not known to the library. */

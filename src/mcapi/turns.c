@@ -224,7 +224,7 @@ void rf_turn_find(const struct rf_turn_list *list, struct rf_pair *pair, mcapi_p
 
 void rf_turn_sent(struct rf_mcapi_node *node, struct rf_pair *pair) {
     const struct rf_turn_list *list = &node->turns;
-    uint32_t sequence = pair->sent++;
+    uint32_t sequence = __atomic_fetch_add(&pair->sent, 1, __ATOMIC_RELAXED);
     if (pair->place == pair->end || list->sends[pair->place].sequence != sequence)
         return; /* another scheme, or nobody received it */
     mark(list->shared, list->sends[pair->place++].turn, RF_TURN_SENT);

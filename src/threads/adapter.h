@@ -9,6 +9,11 @@
 #define RF_ADAPTER_DIFFERS "refrain_adapter_differs"
 typedef void rf_adapter_differs(const char *function, uintptr_t address, const char *text);
 
+/* Exported by those whose processes get their numbers late: that of this process, or -1 as long as
+   it has none. */
+#define RF_ADAPTER_RANK "refrain_adapter_rank"
+typedef int rf_adapter_rank(void);
+
 /* The one in this process, or NULL. */
 rf_adapter_differs *rf_find_adapter(void);
 

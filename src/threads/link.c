@@ -1,5 +1,7 @@
 #include "threads/link.h"
 
+#include <string.h>
+
 #include "libc/values.h"
 #include "threads/hook.h"
 
@@ -45,11 +47,16 @@ static void take(const char *name, uintptr_t address, const void *object) {
         rf_take(self, RF_OP_LIBRARY, address, object);
 }
 
-static void await(const char *name, uintptr_t address) {
+static void step(void) {
+    struct rf_thread *self = outside();
+    if (self && !rf_threads.replays)
+        rf_commit(self, RF_OP_LIBRARY);
+}
+
+static bool await(const char *name, uintptr_t address) {
     (void)name;
     struct rf_thread *self = outside();
-    if (self && rf_threads.replays)
-        rf_turn_await(self, RF_OP_LIBRARY, address);
+    return self && rf_threads.replays && rf_turn_await(self, RF_OP_LIBRARY, address) != RF_TURN_CUT;
 }
 
 static void played(void) {
@@ -61,10 +68,11 @@ static void played(void) {
 }
 
 static void blocks(const char *name, uintptr_t address) {
-    (void)name;
     struct rf_thread *self = outside();
-    if (self && rf_threads.replays)
-        rf_turn_blocks(self, RF_OP_LIBRARY, address);
+    if (!self || !rf_threads.replays)
+        return;
+    rf_turn_blocks(self, RF_OP_LIBRARY, address);
+    strncpy(self->place->function, name, sizeof self->place->function - 1);
 }
 
 static void goes_on(void) {
@@ -85,10 +93,12 @@ const struct rf_threads_link refrain_threads_link = {
     .version = RF_THREADS_LINK_VERSION,
     .wanted = wanted,
     .begin = begin,
+    .named = rf_threads_named,
     .enter = enter,
     .leave = leave,
     .number = number,
     .take = take,
+    .step = step,
     .await = await,
     .played = played,
     .blocks = blocks,

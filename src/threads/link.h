@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #define RF_THREADS_LINK "refrain_threads_link"
-#define RF_THREADS_LINK_VERSION 1
+#define RF_THREADS_LINK_VERSION 2
 
 struct rf_threads_link {
     unsigned version;
@@ -18,6 +18,8 @@ struct rf_threads_link {
     /* From here on, although it was not asked for: several threads may call the library. Called by
        the thread that initialises it. */
     void (*begin)(void);
+    /* Where the launcher does not tell, the adapter does, when the process has its number. */
+    void (*named)(int rank);
     /* Around everything that the library does itself; calls back into the program are in between
        leave() and enter(). They nest. */
     void (*enter)(void);
@@ -29,7 +31,9 @@ struct rf_threads_link {
        anything else can come after it; in a replay wait for it before, and say that it is done
        after. `name` must be "MPI_Isend" and the like, and last for ever. */
     void (*take)(const char *name, uintptr_t address, const void *object);
-    void (*await)(const char *name, uintptr_t address);
+    /* Record: the same for one that is only counted, when it is done. */
+    void (*step)(void);
+    bool (*await)(const char *name, uintptr_t address); /* false: it was not recorded any more */
     void (*played)(void);
     /* Replay: the thread is in a call that may block, and has come out of it. */
     void (*blocks)(const char *name, uintptr_t address);

@@ -1,11 +1,13 @@
 /* Writing the log: all threads at once, each in blocks of its own. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "threads/lineage.h"
 #include "threads/state.h"
 #include "trace/varint.h"
 
@@ -46,9 +48,39 @@ static struct rf_thread_log_block *new_block(uint32_t *number) {
                   : NULL;
 }
 
+enum { LOG_PATH = sizeof rf_threads.trace + 48 };
+
+static void path_of_log(char path[LOG_PATH]) {
+    if (rf_threads.rank >= 0)
+        snprintf(path, LOG_PATH, "%s/rank-%d.threads", rf_threads.trace, rf_threads.rank);
+    else
+        snprintf(path, LOG_PATH, "%s/process-%016" PRIx64 ".threads", rf_threads.trace,
+                 rf_lineage());
+}
+
+/* Who it will be is written down first: a log with a number that no process finds again would never
+   be played. */
+void rf_log_name(int rank) {
+    char before[LOG_PATH], after[LOG_PATH];
+    path_of_log(before);
+    rf_lineage_write(rf_threads.trace, rank);
+    rf_threads.rank = rank;
+    path_of_log(after);
+    rename(before, after);
+}
+
+void rf_log_forget(void) {
+    if (!rf_threads.head)
+        return;
+    for (uint32_t i = 0; i < PIECES_MOST && i <= rf_threads.head->blocks / PIECE_BLOCKS; i++)
+        pieces[i] = NULL;
+    rf_threads.head = NULL;
+    close(rf_threads.file);
+}
+
 bool rf_log_open(struct rf_error *error) {
-    char path[sizeof rf_threads.trace + 32];
-    snprintf(path, sizeof path, "%s/rank-%d.threads", rf_threads.trace, rf_threads.rank);
+    char path[LOG_PATH];
+    path_of_log(path);
     rf_threads.file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (rf_threads.file < 0)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be created: %s", path,

@@ -14,6 +14,7 @@
 
 #include "engine/signals.h"
 #include "threads/adapter.h"
+#include "threads/lineage.h"
 #include "threads/races.h"
 #include "threads/real.h"
 #include "threads/rolt.h"
@@ -27,6 +28,8 @@ static struct rf_thread main_thread;
 static pthread_key_t ending;
 static pid_t owner;
 static bool begun;
+static rf_adapter_rank *adapter_rank; /* NULL: the launcher has told the number of this process */
+static bool wanted_first;
 
 uintptr_t rf_pages[RF_PAGES];
 
@@ -100,13 +103,23 @@ static bool is_to_be_replayed(void) {
     return !alone;
 }
 
+/* Nodes of MCAPI are made when the program runs, and a process may have threads before. */
+static void find_adapter_rank(void) {
+    void *symbol = dlsym(RTLD_DEFAULT, RF_ADAPTER_RANK);
+    dlerror();
+    dlerror();
+    memcpy(&adapter_rank, &symbol, sizeof adapter_rank);
+}
+
 __attribute__((constructor)) static void look(void) {
     const char *mode = getenv("REFRAIN_MODE");
     const char *order = getenv("REFRAIN_THREADS");
     rf_reals_find();
     rf_threads.unlocks = false;
-    /* A rank alone is told its values as in any replay. */
-    bool alone = mode && strcmp(mode, "alone") == 0 && getenv("REFRAIN_VALUES");
+    if (mode)
+        find_adapter_rank();
+    /* A rank alone is told its values as in any replay, and one of MCAPI has all its threads. */
+    bool alone = mode && strcmp(mode, "alone") == 0 && (getenv("REFRAIN_VALUES") || adapter_rank);
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && !alone))
         return;
     rf_threads.replays = strcmp(mode, "record") != 0;
@@ -114,10 +127,14 @@ __attribute__((constructor)) static void look(void) {
                        : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
                                                               : RF_ORDER_EDGES;
     rf_threads.unlocks = rf_threads.replays || rf_threads.order == RF_ORDER_ROLT;
-    rf_threads.rank = find_rank();
+    rf_threads.rank = adapter_rank ? -1 : find_rank();
+    if (adapter_rank)
+        rf_lineage_watch();
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
-    rf_threads.wanted = rf_threads.replays ? is_to_be_replayed() : order && *order;
+    /* Whether a process without a number has anything to follow shows when it begins. */
+    rf_threads.wanted = !rf_threads.replays ? order && *order : adapter_rank || is_to_be_replayed();
+    wanted_first = rf_threads.wanted;
     rf_threads.unasked = !rf_threads.replays && !rf_threads.wanted;
     rf_threads.plain = !rf_find_adapter();
     rf_threads.races = rf_threads.replays && rf_races_begin(rf_threads.rank, rf_threads.run);
@@ -329,6 +346,15 @@ static void forget_in_child(void) {
     if (rf_the_session.mode == RF_RECORDING)
         rf_recorder_abandon(&rf_the_session.recorder);
     rf_the_session.mode = RF_OFF;
+    /* But it may become a node. */
+    if (!adapter_rank)
+        return;
+    pthread_setspecific(ending, NULL);
+    rf_log_forget();
+    memset(&main_thread, 0, sizeof main_thread);
+    rf_threads.rank = -1;
+    rf_threads.wanted = wanted_first;
+    begun = false;
 }
 
 static bool begin_record(struct rf_error *error) {
@@ -416,25 +442,58 @@ void rf_threads_unasked(void) {
     errno = before;
 }
 
+/* Is anything of this process recorded, or to be replayed? Before it has a node it is known by its
+   lineage. */
+static bool has_part(void) {
+    rf_threads.rank = adapter_rank();
+    if (!rf_threads.replays)
+        return true;
+    if (rf_threads.rank < 0)
+        rf_threads.rank = rf_lineage_read(rf_threads.trace);
+    return rf_threads.rank >= 0 && is_to_be_replayed();
+}
+
+void rf_threads_named(int rank) {
+    static int lock;
+    if (!adapter_rank || rf_threads.replays)
+        return;
+    rf_lock(&lock);
+    if (rf_threads.rank < 0 && rf_threads.on)
+        rf_log_name(rank);
+    else if (rf_threads.rank < 0) {
+        rf_threads.rank = rank;
+        leave_note("others");
+    }
+    rf_unlock(&lock);
+}
+
 void rf_threads_begin(void) {
     if (begun || !rf_threads.wanted)
         return;
     begun = true;
+    if (adapter_rank && !has_part()) {
+        rf_threads.wanted = false;
+        return;
+    }
     struct rf_error error = {0};
     if (!(rf_threads.replays ? begin_replay(&error) : begin_record(&error))) {
         /* Another process of the same rank may have its log there already. */
         if (error.code && errno != EEXIST)
             complain(&error);
-        else if (!rf_threads.replays)
+        else if (!rf_threads.replays && rf_threads.rank >= 0)
             leave_note("others"); /* it was first */
         if (error.code == RF_EXIT_TRACE)
             _exit(RF_EXIT_TRACE);
         return;
     }
     owner = getpid();
-    pthread_key_create(&ending, end_thread);
-    pthread_atfork(NULL, NULL, forget_in_child);
-    on_exit(end_at_exit, NULL);
+    static bool prepared; /* by the parent of this process */
+    if (!prepared) {
+        prepared = true;
+        pthread_key_create(&ending, end_thread);
+        pthread_atfork(NULL, NULL, forget_in_child);
+        on_exit(end_at_exit, NULL);
+    }
     rf_threads.on = true;
     rf_thread_enter(&main_thread);
 }

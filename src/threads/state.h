@@ -140,6 +140,8 @@ RF_STEP struct rf_thread *rf_here_from(uintptr_t address) {
 void rf_threads_begin(void);
 /* Leaves a note for the closing lines of a recording that leaves out threads. */
 void rf_threads_unasked(void);
+/* An adapter tells the number of this process: its log gets its name. */
+void rf_threads_named(int rank);
 /* A thread that is about to be created; NULL: it is not to be recorded. In a replay it is the one
    that the recording has here. */
 struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number);
@@ -160,7 +162,11 @@ bool rf_replay_fails(const struct rf_thread *self, enum rf_operation what);
 
 /* ---- log.c ---- */
 
+/* A process without a number has a name for its log that its lineage makes. */
 bool rf_log_open(struct rf_error *error);
+void rf_log_name(int rank);
+/* A child has none yet. */
+void rf_log_forget(void);
 /* The first block of a thread. */
 bool rf_log_begin(struct rf_thread *self, uint32_t parent);
 void rf_log_check(struct rf_thread *self);

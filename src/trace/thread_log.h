@@ -40,6 +40,8 @@ enum rf_thread_log_type {
 };
 #define RF_THREAD_LOG_TYPES 8u
 
+#define RF_THREAD_LOG_NAMELESS (-1)
+
 enum rf_thread_log_state { RF_THREAD_RUNS, RF_THREAD_ENDED };
 
 struct rf_thread_log_site {
@@ -67,7 +69,8 @@ struct rf_thread_log_block {
 struct rf_thread_log_head {
     char magic[8];
     uint32_t version, block_bytes, order, first_block;
-    int32_t rank, pid;
+    int32_t rank; /* or RF_THREAD_LOG_NAMELESS: the process had none yet when it began */
+    int32_t pid;
     char program[256]; /* path of the executable */
     uint64_t check;    /* of all before it */
 

@@ -61,7 +61,7 @@ static bool check_head(const struct rf_thread_log *turns, int rank, struct rf_er
         head->block_bytes != RF_THREAD_LOG_BLOCK ||
         head->first_block != sizeof(struct rf_thread_log_head) / RF_THREAD_LOG_BLOCK)
         return damaged(turns, &head->version, error);
-    if (head->rank != rank)
+    if (head->rank != rank && head->rank != RF_THREAD_LOG_NAMELESS)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is the log of rank %" PRId32 " (byte %td)",
                        turns->path, head->rank, (const char *)&head->rank - (const char *)head);
     if (head->threads > RF_THREAD_LOG_THREADS || head->sites > RF_THREAD_LOG_SITES ||

@@ -220,6 +220,11 @@ hint: refrain instrument --help" ]
     # An embedded library, dynamic otherwise.
     "$REFRAIN" instrument -- cc "${INCLUDES[@]}" "$PROGRAM/recv.c" -o half "$BUILD/lib/libmcapi.a"
     repeats sender ./half
+    # Nothing stands before its functions for threads.
+    run_apart "$REFRAIN" record --threads -o threads ./app
+    expect_status 120
+    expect_in "$stderr" "--threads: is not for programs made by refrain instrument"
+    [ ! -e threads ]
 }
 
 @test "one node alone, on contents that are not compressed" {

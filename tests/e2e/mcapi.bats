@@ -179,10 +179,13 @@ lines() {
 }
 
 # The recording is of a job in which node 0 waits for ever: so does the replay, without a difference.
+# OPTIONS: of record.
+OPTIONS=
 check_stall() {
     mcapi branch endless "$@"
     mkdir log run
-    PROGRAM_LOG=$PWD/log "$REFRAIN" record -q -o trace "${launch[@]}" > recorded.text 2> recorder.text &
+    # shellcheck disable=SC2086 # words
+    PROGRAM_LOG=$PWD/log "$REFRAIN" record -q $OPTIONS -o trace "${launch[@]}" > recorded.text 2> recorder.text &
     local recorder=$!
     # One line at the start, one for the index, three for each of the 24 messages.
     until [ "$(lines log/node-0.log)" -ge $((2 + 24 * 3)) ]; do
@@ -200,6 +203,97 @@ check_stall() {
 
 @test "an endless wait ends with the stall timeout: threads" { check_stall; }
 @test "an endless wait ends with the stall timeout: processes" { check_stall --processes; }
+@test "an endless wait ends with the stall timeout: with the order of threads" {
+    OPTIONS=--threads check_stall
+    [ "$(grep -c '^    thread [0-4]    operation ' <<< "$stderr")" -ge 2 ]
+    expect_in "$stderr" "is blocked in mcapi_msg_recv at observed.h:"
+}
+
+# ---- threads
+
+@test "threads: a lock that is not given up: every thread is shown, and what it waits for" {
+    mcapi locks
+    mkdir run
+    "$REFRAIN" record -q --threads -o trace "${launch[@]}" > recorded.text
+    PROGRAM_BRANCH=keeps TMPDIR=$PWD/run \
+        run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 2 trace
+    expect_status 121
+    expect_in "$stderr" "refrain: the replay stands still"
+    for node in 0 1 2 3; do
+        [[ $stderr =~ "  rank $node "+"event "[0-9]+": "("waits in mcapi_"|"one of the threads of rank "|"its threads") ]]
+    done
+    [ "$(grep -c '^    thread [0-4]    operation [0-9]* of [0-9]*: ' <<< "$stderr")" -eq 5 ]
+    expect_in "$stderr" "is blocked in pthread_join at nodes.h:"
+    [[ $stderr =~ "waits until thread "[1-4]" has done "[0-9]+" operations" ]]
+    expect_nothing_left
+}
+
+@test "threads: one node uses what another one has told all: order, sender and data" {
+    mcapi locks
+    for scheme in order sender data; do
+        rm -rf trace
+        "$REFRAIN" record -q --threads -s $scheme -o trace "${launch[@]}" > recorded.text
+        run_apart timeout $PATIENCE "$REFRAIN" replay trace
+        expect_status 0
+        [ "$(sort <<< "$output")" = "$(sort recorded.text)" ]
+    done
+    # With the data, one node alone has the threads of its process, and their order.
+    run_apart timeout $PATIENCE "$REFRAIN" replay --rank 2 trace
+    expect_status 0
+    [ "$(grep '^node 2: ' <<< "$output")" = "$(grep '^node 2: ' recorded.text)" ]
+    expect_in "$stderr" "rank 2 alone"
+}
+
+@test "threads: several in one node are named where they are not kept apart" {
+    mcapi node_threads
+    for options in "" "--threads -s sender" "--threads -s data"; do
+        rm -rf trace
+        # shellcheck disable=SC2086 # words
+        run_apart timeout $PATIENCE "$REFRAIN" record $options -o trace "${launch[@]}"
+        expect_status 0
+        expect_in "$stderr" "refrain: not recorded: calls of several threads of one node: "
+        expect_in "$stderr" "hint: refrain record --threads --scheme order COMMAND..."
+    done
+    rm -rf trace
+    run_apart timeout $PATIENCE "$REFRAIN" record --threads -o trace "${launch[@]}"
+    expect_status 0
+    [[ $stderr != *"not recorded"* ]]
+}
+
+@test "threads: what is refused" {
+    mcapi recv
+    run_apart "$REFRAIN" record --thread-order rolt -o trace "${launch[@]}"
+    expect_status 120
+    expect_in "$stderr" "--thread-order rolt: is not for programs that use MCAPI"
+    [ ! -e trace ]
+    "$REFRAIN" record -q --threads -o trace "${launch[@]}" > recorded.text
+    run_apart timeout $PATIENCE "$REFRAIN" replay --race-detect trace
+    expect_status 120
+    expect_in "$stderr" "--race-detect: is not for programs that use MCAPI"
+}
+
+# A process that is killed while its threads send and receive: what they had seen they see again.
+check_killed_threads() {
+    mcapi node_threads --long "$@"
+    mkdir run log again
+    PROGRAM_LOG=$PWD/log "$REFRAIN" record -q --threads -o trace "${launch[@]}" > recorded.text 2> recorder.text &
+    local recorder=$!
+    until [ "$(lines log/node-101.log)" -ge 300 ]; do
+        sleep 0.01
+    done
+    kill -9 "$(pgrep -n -f "^${launch[0]}")"
+    wait $recorder || [ $? -eq 137 ]
+    PROGRAM_LOG=$PWD/again TMPDIR=$PWD/run \
+        run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 5 trace
+    [[ $stderr != *diverged* && $stderr != *"stands still"* ]]
+    for name in node-101 node-102; do
+        cmp "log/$name.log" <(head -n "$(lines "log/$name.log")" "again/$name.log")
+    done
+    expect_nothing_left
+}
+
+@test "threads: killed while several send and receive: threads" { check_killed_threads; }
+@test "threads: killed while several send and receive: processes" { check_killed_threads --processes; }
 
 # ---- programs that end badly
 

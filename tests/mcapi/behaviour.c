@@ -1,4 +1,5 @@
 /* What docs/mcapi-runtime.md promises where the specification leaves a choice. */
+#include <pthread.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -280,6 +281,50 @@ static void origins_tell_who_sent_what(void **unused) {
     assert_int_equal(origin.stamp, 0);
 }
 
+static uint64_t watched[2];
+static int watches;
+
+static void watch(uint64_t number) {
+    watched[watches++ % 2] = number;
+}
+
+static void sends_are_told_before_they_are_received(void **unused) {
+    (void)unused;
+    must_send(world.mine[1], world.mine[0], "not yet", 0);
+    mcapix_watch_sends(watch);
+    must_send(world.mine[1], world.mine[0], "second", 0);
+    must_send(world.mine[1], world.mine[2], "to another", 0);
+    mcapix_watch_sends(NULL);
+    must_send(world.mine[1], world.mine[0], "not any more", 0);
+    assert_int_equal(watches, 2);
+    assert_int_equal(watched[0], 1);
+    assert_int_equal(watched[1], 0);
+}
+
+static void *join_second(void *result) {
+    mcapi_status_t told;
+    int *good = result;
+    good[0] = mcapix_node_join(0, 7) == 0;
+    mcapi_node_id_get(&told); /* there are two nodes, and it is neither */
+    good[1] = told == MCAPI_ERR_NODE_NOTINIT;
+    good[2] = mcapix_node_join(0, 2) == 1 && mcapi_node_id_get(&told) == 2;
+    good[3] = mcapix_node_join(0, 1) == 0 && mcapi_node_id_get(&told) == 2;
+    mcapi_msg_send(world.theirs[0], world.mine[0], "joined", 7, 0, &told);
+    good[4] = told == MCAPI_SUCCESS;
+    return NULL;
+}
+
+static void a_thread_can_join_a_node(void **unused) {
+    (void)unused;
+    pthread_t thread;
+    int good[5] = {0};
+    assert_int_equal(pthread_create(&thread, NULL, join_second, good), 0);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(good[i], 1);
+    must_receive(world.mine[0], "joined");
+}
+
 static void endpoints_have_names(void **unused) {
     mcapi_domain_t domain;
     mcapi_node_t node;
@@ -336,6 +381,8 @@ int main(void) {
         TEST(packets_are_released_in_any_order),
         TEST(a_channel_can_be_made_again),
         TEST(origins_tell_who_sent_what),
+        TEST(sends_are_told_before_they_are_received),
+        TEST(a_thread_can_join_a_node),
         TEST(endpoints_have_names),
         TEST(a_child_is_a_node_of_its_own),
     };

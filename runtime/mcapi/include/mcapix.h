@@ -1,5 +1,5 @@
-/* What this implementation of MCAPI tells beyond the specification, for tools that watch a program.
-   Version 1. */
+/* What this implementation of MCAPI has beyond the specification, most of it for tools that watch a
+   program. Version 2. */
 #ifndef MCAPIX_H
 #define MCAPIX_H
 
@@ -9,7 +9,12 @@
 extern "C" {
 #endif
 
-#define MCAPIX_VERSION 1
+#define MCAPIX_VERSION 2
+
+/* Makes the calling thread one more thread of that node, which must be one of this process. Needed
+   only where a process has several nodes: else all threads that have initialized none are threads
+   of the one. Returns 1, or 0 if there is no such node, or if the thread is another one. */
+int mcapix_node_join(mcapi_domain_t domain, mcapi_node_t node);
 
 /* Where a delivered message, packet or scalar came from. */
 struct mcapix_origin {
@@ -29,6 +34,10 @@ int mcapix_version(void);
    sclchan_recv_*, test, wait, wait_any) has delivered. Returns 1 and fills in `out`, or 0 if that
    call delivered nothing. A message that was cut (MCAPI_ERR_MSG_TRUNCATED) has been delivered. */
 int mcapix_origin(struct mcapix_origin *out);
+
+/* From here on `watch` is called by every thread of this process that sends something, with its
+   number as in `sequence`, before anybody can receive it. NULL: not any more. */
+void mcapix_watch_sends(void (*watch)(uint64_t number));
 
 /* Switches the stamping of matches on or off, for the whole job. A node must be initialized. */
 void mcapix_stamp_matches(int on);

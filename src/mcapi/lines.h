@@ -1,0 +1,35 @@
+/* Several threads of one node: what is numbered.
+
+   Messages are numbered by the library as they are sent, from one endpoint to another; packets and
+   scalars are taken as they come. The number of each send, and of each packet or scalar that is
+   received, is kept where it is not the next one for its thread. A replay does what has a number
+   when its number has come. Nothing is locked while the library is called. The library for threads
+   counts them, so that it is known of each thread how many there were when it was cut off. */
+#ifndef RF_MCAPI_LINES_H
+#define RF_MCAPI_LINES_H
+
+#include <stdint.h>
+
+#include "engine/replay.h"
+#include "mcapi/real.h"
+
+struct rf_mcapi_node;
+
+/* A line: what is numbered one after the other. */
+enum rf_line {
+    RF_LINE_MESSAGES, /* from one endpoint to another: its key is both */
+    RF_LINE_SENT,     /* over a channel: the handle of that side */
+    RF_LINE_RECEIVED,
+    RF_LINES
+};
+
+/* The session of the node is open. */
+void rf_lines_open(const struct rf_mcapi_node *node);
+/* Before and after a call of the library that is numbered, if threads are told apart: see
+   rf_line_begin() and rf_line_end(). */
+void rf_line_wait(struct rf_mcapi_node *node, const struct rf_here *here, enum rf_line line,
+                  uint64_t key);
+void rf_line_went(struct rf_mcapi_node *node, enum rf_line line, uint64_t key,
+                  mcapi_status_t status);
+
+#endif
