@@ -105,6 +105,7 @@ __attribute__((constructor)) static void look(void) {
     const char *order = getenv("REFRAIN_THREADS");
     rf_reals_find();
     rf_threads.unlocks = false;
+    rf_threads.passes = true;
     /* A rank alone is told its values as in any replay. */
     bool alone = mode && strcmp(mode, "alone") == 0 && getenv("REFRAIN_VALUES");
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && !alone))
@@ -436,5 +437,6 @@ void rf_threads_begin(void) {
     pthread_atfork(NULL, NULL, forget_in_child);
     on_exit(end_at_exit, NULL);
     rf_threads.on = true;
+    rf_threads.passes = false;
     rf_thread_enter(&main_thread);
 }
