@@ -33,8 +33,8 @@ struct rf_thread {
     };
     struct rf_thread_log_thread *record; /* record: in the log; has the count of operations */
     uint64_t signature;                  /* of the operations before the run */
-    uint64_t signed_; /* record: how many these are; what came after are all `run` */
-    uint64_t done;    /* replay: operations */
+    uint64_t before_run; /* record: how many these are; what came after are all `run` */
+    uint64_t done;       /* replay: operations */
     uint32_t number;
 
     /* Record. */
@@ -67,6 +67,9 @@ struct rf_thread {
     int (*start_c11)(void *);
     void *argument;
 };
+
+_Static_assert(offsetof(struct rf_thread, run) == 3, "RF_RUN_OF() knows where it is");
+_Static_assert((unsigned)RF_OPERATIONS <= UINT8_MAX, "a run is a byte");
 
 /* Who had a lock last. Only who has the lock looks there, so nothing in it needs to be atomic. For
    that it belongs to one lock alone, the first one that came here, for ever. */
@@ -183,10 +186,10 @@ void rf_log_number(struct rf_thread *self, enum rf_thread_log_type type, enum rf
 /* A run of locks goes into the signature when something else comes. */
 RF_STEP void rf_end_run(struct rf_thread *self) {
     uint64_t done = self->record->done;
-    if (self->signed_ == done)
+    if (self->before_run == done)
         return;
-    self->signature = rf_thread_log_sign_run(self->signature, self->run, done - self->signed_);
-    self->signed_ = done;
+    self->signature = rf_thread_log_sign_run(self->signature, self->run, done - self->before_run);
+    self->before_run = done;
 }
 
 /* The operation is counted; what was logged of it now holds. */
@@ -194,7 +197,7 @@ RF_STEP void rf_commit(struct rf_thread *self, enum rf_operation what) {
     struct rf_thread_log_thread *record = self->record;
     rf_end_run(self);
     self->signature = rf_thread_log_sign(self->signature, what);
-    self->signed_ = record->done + 1;
+    self->before_run = record->done + 1;
     __atomic_store_n(&record->done, record->done + 1, __ATOMIC_RELEASE);
 }
 
