@@ -53,8 +53,7 @@ RF_APART int lock_other(mtx_t *mutex, uintptr_t address) {
 }
 
 RF_HOOK int mtx_lock(mtx_t *mutex) {
-    RF_LOCK(MTX_LOCK, mutex, mtx_lock(mutex));
-    return lock_other(mutex, RF_HERE_ADDRESS);
+    RF_LOCK(MTX_LOCK, mutex, mtx_lock(mutex), lock_other(mutex, RF_HERE_ADDRESS));
 }
 
 RF_HOOK int mtx_trylock(mtx_t *mutex) {

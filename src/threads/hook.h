@@ -8,6 +8,8 @@
 #include "threads/state.h"
 
 #define RF_PASS_FROM(address, call)                                                                \
+    if (__builtin_expect(rf_threads.passes, 1))                                                    \
+        return rf_real_functions.call;                                                             \
     struct rf_thread *self = rf_here_from(address);                                                \
     if (__builtin_expect(!self, 1))                                                                \
     return rf_real()->call
@@ -43,21 +45,22 @@
 
 /* A lock that one thread has at a time: the path of almost every call. It calls nothing but the
    real function and needs no atomic instruction. What it does not return from is for a function
-   that is not inlined, RF_LOCK_OTHER: so this one has little to save and to restore. */
-#define RF_LOCK(operation, mutex, plain)                                                           \
+   that is not inlined, `other`, made by RF_LOCK_OTHER: so this one has little to save and to
+   restore, and nothing where calls are only passed on. */
+#define RF_LOCK(operation, mutex, plain, other)                                                    \
     do {                                                                                           \
-        struct rf_thread *self = rf_anybody;                                                       \
-        if (__builtin_expect(self->special == 0, 1)) {                                             \
-            struct rf_lock *entry = rf_lock_of(mutex);                                             \
-            if (__builtin_expect(entry->object == (mutex), 1)) {                                   \
-                int result = rf_real_functions.plain;                                              \
-                if (__builtin_expect(entry->record != self->record, 0))                            \
-                    return rf_lock_passes(self, entry, RF_OP_##operation, RF_HERE_ADDRESS,         \
-                                          result);                                                 \
-                rf_lock_count(self, entry, RF_OP_##operation);                                     \
-                return result;                                                                     \
-            }                                                                                      \
-        }                                                                                          \
+        if (__builtin_expect(rf_anybody->special != RF_RUN_OF(RF_OP_##operation), 0))              \
+            return rf_threads.passes ? rf_real_functions.plain : (other);                          \
+        struct rf_lock *entry = rf_lock_of(mutex);                                                 \
+        if (__builtin_expect(entry->object != (mutex), 0))                                         \
+            return other;                                                                          \
+        int result = rf_real_functions.plain;                                                      \
+        struct rf_thread *self = rf_anybody_again();                                               \
+        struct rf_thread_log_thread *record = self->record;                                        \
+        if (__builtin_expect(entry->record != record, 0))                                          \
+            return rf_lock_passes(self, entry, RF_OP_##operation, RF_HERE_ADDRESS, result);        \
+        rf_lock_count(record, entry);                                                              \
+        return result;                                                                             \
     } while (0)
 
 #define RF_LOCK_OTHER(operation, address, mutex, plain, trying, busy)                              \

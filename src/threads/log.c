@@ -232,6 +232,7 @@ void rf_log_check(struct rf_thread *self) {
         return;
     uint8_t entry[16] = {0};
     uint8_t *at = put_type(self, entry, done, RF_THREAD_LOG_CHECK);
+    rf_end_run(self);
     uint16_t sum = rf_thread_log_signed(self->signature);
     *at++ = (uint8_t)sum;
     *at++ = (uint8_t)(sum >> 8);

@@ -17,8 +17,7 @@ RF_APART int lock_other(pthread_mutex_t *mutex, uintptr_t address) {
 }
 
 RF_HOOK int pthread_mutex_lock(pthread_mutex_t *mutex) {
-    RF_LOCK(MUTEX_LOCK, mutex, pthread_mutex_lock(mutex));
-    return lock_other(mutex, RF_HERE_ADDRESS);
+    RF_LOCK(MUTEX_LOCK, mutex, pthread_mutex_lock(mutex), lock_other(mutex, RF_HERE_ADDRESS));
 }
 
 RF_HOOK int pthread_mutex_trylock(pthread_mutex_t *mutex) {

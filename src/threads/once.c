@@ -39,10 +39,10 @@ static void wait_early(struct rf_thread *self, enum rf_operation what, uintptr_t
 }
 
 RF_HOOK int pthread_once(pthread_once_t *control, void (*function)(void)) {
+    RF_PASS(pthread_once(control, function));
     /* The unwinder of a thread that is cancelled comes here before the thread's own handlers. */
     if (rf_is_internal(RF_HERE_ADDRESS))
         return rf_real()->pthread_once(control, function);
-    RF_PASS(pthread_once(control, function));
     uintptr_t address = RF_HERE_ADDRESS;
     if (rf_threads.replays)
         wait_early(self, RF_OP_ONCE, address);
@@ -50,7 +50,7 @@ RF_HOOK int pthread_once(pthread_once_t *control, void (*function)(void)) {
     int code = rf_real_functions.pthread_once(control, run);
     rf_race_after(control);
     if (!rf_threads.replays) {
-        rf_take(self, RF_OP_ONCE, address, control);
+        rf_follow(self, RF_OP_ONCE, address, control);
     } else {
         rf_turn_await(self, RF_OP_ONCE, address);
         rf_turn_played(self);
@@ -71,7 +71,7 @@ RF_HOOK void call_once(once_flag *flag, void (*function)(void)) {
     rf_real_functions.call_once(flag, run);
     rf_race_after(flag);
     if (!rf_threads.replays) {
-        rf_take(self, RF_OP_CALL_ONCE, address, flag);
+        rf_follow(self, RF_OP_CALL_ONCE, address, flag);
     } else {
         rf_turn_await(self, RF_OP_CALL_ONCE, address);
         rf_turn_played(self);

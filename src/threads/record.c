@@ -41,7 +41,8 @@ int rf_lock_passes(struct rf_thread *self, struct rf_lock *lock, enum rf_operati
     }
     if (rf_threads.on) {
         lock->record = self->record;
-        rf_lock_count(self, lock, what);
+        rf_enter_run(self, what);
+        rf_lock_count(self->record, lock);
     } else {
         self->free = true; /* nothing more is recorded */
     }

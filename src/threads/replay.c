@@ -16,7 +16,8 @@
 #include "threads/rolt.h"
 #include "threads/state.h"
 
-#define LOOKS 200            /* before a thread sleeps */
+#define LOOKS 400            /* before a thread sleeps, */
+#define LOOKS_EACH 20        /* so many before it lets others run */
 #define SLEEP_FIRST 1000000L /* nanoseconds; a thread may be late in waking others: see wake() */
 #define SLEEP_MOST 64000000L
 #define STILL_SECONDS 1.0
@@ -124,12 +125,24 @@ static bool has_done(const struct rf_place *place, uint64_t count) {
     return __atomic_load_n(&place->done, __ATOMIC_ACQUIRE) >= count;
 }
 
-/* It may be there in a moment, if it does anything at all. */
+/* Does it run, or is it about to? One that was woken needs longer to run than to come to what is
+   waited for: who went to sleep meanwhile would have to be woken in its turn, and so on. */
+static bool moves(const struct rf_place *place) {
+    return place->state == RF_PLACE_RUNS ||
+           (place->state == RF_PLACE_WAITS &&
+            has_done(&rf_threads.places->place[place->thread], place->count));
+}
+
+/* It may be there in a moment, if it does anything at all. To be woken takes several times as long
+   as all looks together. The thread that is waited for may need this one's processor. */
 static bool comes_soon(const struct rf_place *place, uint64_t count) {
-    for (int looks = 0; looks < LOOKS && place->state == RF_PLACE_RUNS; looks++) {
+    for (int looks = 1; looks < LOOKS && moves(place); looks++) {
         if (has_done(place, count))
             return true;
-        __builtin_ia32_pause();
+        if (looks % LOOKS_EACH == 0)
+            syscall(SYS_sched_yield);
+        else
+            __builtin_ia32_pause();
     }
     return has_done(place, count);
 }

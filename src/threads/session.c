@@ -116,6 +116,7 @@ __attribute__((constructor)) static void look(void) {
     const char *order = getenv("REFRAIN_THREADS");
     rf_reals_find();
     rf_threads.unlocks = false;
+    rf_threads.passes = true;
     if (mode)
         find_adapter_rank();
     /* A rank alone is told its values as in any replay, and one of MCAPI has all its threads. */
@@ -495,5 +496,6 @@ void rf_threads_begin(void) {
         on_exit(end_at_exit, NULL);
     }
     rf_threads.on = true;
+    rf_threads.passes = false;
     rf_thread_enter(&main_thread);
 }

@@ -6,8 +6,7 @@ RF_APART int lock_other(pthread_spinlock_t *lock, uintptr_t address) {
 }
 
 RF_HOOK int pthread_spin_lock(pthread_spinlock_t *lock) {
-    RF_LOCK(SPIN_LOCK, lock, pthread_spin_lock(lock));
-    return lock_other(lock, RF_HERE_ADDRESS);
+    RF_LOCK(SPIN_LOCK, lock, pthread_spin_lock(lock), lock_other(lock, RF_HERE_ADDRESS));
 }
 
 RF_HOOK int pthread_spin_trylock(pthread_spinlock_t *lock) {

@@ -9,6 +9,7 @@
 #include "threads/turns.h"
 #include "trace/thread_reader.h"
 
+#define RF_RUN_OF(operation) ((uint32_t)(operation) << 24)
 #define RF_THREAD_SITES 64u
 #define RF_TURN_SLOT_BITS 16
 /* An object's last turn: the thread and its operation in one word. */
@@ -23,15 +24,17 @@ struct rf_thread_site {
 struct rf_thread {
     union {
         struct {
-            unsigned inside; /* how deep in what is not the program's */
-            bool free;       /* past the end of what was recorded of it */
-            bool other;      /* replayed, or not by edges, or who calls has to be asked for */
+            uint16_t inside; /* how deep in what is not the program's */
+            bool free : 1;   /* past the end of what was recorded of it */
+            bool other : 1;  /* replayed, or not by edges, or who calls has to be asked for */
+            uint8_t run;     /* the operation on locks that it did last */
         };
-        uint64_t special; /* 0: none of these */
+        uint32_t special; /* RF_RUN_OF() that operation: none of the others */
     };
     struct rf_thread_log_thread *record; /* record: in the log; has the count of operations */
-    uint64_t signature;
-    uint64_t done; /* replay: operations */
+    uint64_t signature;                  /* of the operations before the run */
+    uint64_t before_run; /* record: how many these are; what came after are all `run` */
+    uint64_t done;       /* replay: operations */
     uint32_t number;
 
     /* Record. */
@@ -65,6 +68,9 @@ struct rf_thread {
     void *argument;
 };
 
+_Static_assert(offsetof(struct rf_thread, run) == 3, "RF_RUN_OF() knows where it is");
+_Static_assert((unsigned)RF_OPERATIONS <= UINT8_MAX, "a run is a byte");
+
 /* Who had a lock last. Only who has the lock looks there, so nothing in it needs to be atomic. For
    that it belongs to one lock alone, the first one that came here, for ever. */
 struct rf_lock {
@@ -77,6 +83,7 @@ struct rf_lock {
 
 struct rf_threads {
     bool unlocks; /* unlocking is more than that; true as long as nothing is known */
+    bool passes;  /* every call is only passed on: that is known, and nothing was on yet */
     bool on;      /* something is recorded or replayed */
     bool replays; /* which of these; does not change any more once it is on */
     enum rf_thread_order order;
@@ -109,6 +116,13 @@ extern _Thread_local struct rf_thread *rf_anybody RF_OURS
 
 /* How deep a thread is in a library for message passing before it has a number. */
 extern _Thread_local unsigned rf_inside_early RF_OURS __attribute__((tls_model("initial-exec")));
+
+/* Once more after a call, where keeping it would mean to save a register. */
+RF_STEP struct rf_thread *rf_anybody_again(void) {
+    struct rf_thread *self;
+    __asm__ volatile("movq rf_anybody@gottpoff(%%rip), %0\n\tmovq %%fs:(%0), %0" : "=r"(self));
+    return self;
+}
 
 RF_STEP struct rf_thread *rf_here(void) {
     struct rf_thread *self = rf_self;
@@ -175,10 +189,21 @@ void rf_log_edge(struct rf_thread *self, enum rf_operation what, uintptr_t addre
 void rf_log_number(struct rf_thread *self, enum rf_thread_log_type type, enum rf_operation what,
                    uintptr_t address, uint64_t number);
 
+/* A run of locks goes into the signature when something else comes. */
+RF_STEP void rf_end_run(struct rf_thread *self) {
+    uint64_t done = self->record->done;
+    if (self->before_run == done)
+        return;
+    self->signature = rf_thread_log_sign_run(self->signature, self->run, done - self->before_run);
+    self->before_run = done;
+}
+
 /* The operation is counted; what was logged of it now holds. */
 RF_STEP void rf_commit(struct rf_thread *self, enum rf_operation what) {
     struct rf_thread_log_thread *record = self->record;
+    rf_end_run(self);
     self->signature = rf_thread_log_sign(self->signature, what);
+    self->before_run = record->done + 1;
     __atomic_store_n(&record->done, record->done + 1, __ATOMIC_RELEASE);
 }
 
@@ -233,6 +258,26 @@ RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t a
     rf_commit(self, what);
 }
 
+/* Record: an operation that has to come after the last turn on an object, but before which nothing
+   has to wait. It leaves the object's word as it is, so threads that only look do not get into each
+   other's way. What is read here is read before this operation is counted (see docs/threads.md). */
+RF_STEP void rf_follow(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                       const volatile void *object) {
+    if (__builtin_expect(rf_threads.order != RF_ORDER_EDGES, 0)) {
+        rf_take(self, what, address, object);
+        return;
+    }
+    uint64_t last = __atomic_load_n(rf_slot_of(object), __ATOMIC_ACQUIRE);
+    uint32_t thread = (uint32_t)(last >> RF_TURN_COUNT_BITS);
+    uint64_t count = last & RF_TURN_COUNT_MASK;
+    const struct rf_thread_log_known *known = &self->known[thread % RF_THREAD_LOG_KNOWN];
+    if (thread != self->number && count > (known->thread == thread ? known->count : 0)) {
+        uint64_t further = __atomic_load_n(&rf_threads.records[thread]->done, __ATOMIC_ACQUIRE);
+        rf_log_edge(self, what, address, thread, further > count ? further : count);
+    }
+    rf_commit(self, what);
+}
+
 /* ---- record.c: locks, which one thread has at a time ---- */
 
 bool rf_lock_claim(struct rf_lock *lock, const volatile void *object);
@@ -246,12 +291,18 @@ RF_STEP struct rf_lock *rf_lock_of(const volatile void *object) {
 }
 
 /* Record: the thread has got the lock. Until it lets go nobody else looks at `lock`, and then the
-   operation counts: the order of the stores in here does not matter. */
-RF_STEP void rf_lock_count(struct rf_thread *self, struct rf_lock *lock, enum rf_operation what) {
-    struct rf_thread_log_thread *record = self->record;
+   operation counts: the order of the stores in here does not matter. It belongs to the thread's
+   run. */
+RF_STEP void rf_lock_count(struct rf_thread_log_thread *record, struct rf_lock *lock) {
     lock->count = record->done;
-    self->signature = rf_thread_log_sign(self->signature, what);
     __asm__ volatile("incq %0" : "+m"(record->done) : : "memory"); /* gcc would need two */
+}
+
+RF_STEP void rf_enter_run(struct rf_thread *self, enum rf_operation what) {
+    if (self->run == what)
+        return;
+    rf_end_run(self);
+    self->run = (uint8_t)what;
 }
 
 /* The same, on any path but the fastest. */
@@ -259,12 +310,14 @@ RF_STEP void rf_take_lock(struct rf_thread *self, enum rf_operation what, uintpt
                           const volatile void *object) {
     struct rf_lock *lock = rf_lock_of(object);
     if (rf_threads.order != RF_ORDER_EDGES ||
-        (lock->object != object && !rf_lock_claim(lock, object)))
+        (lock->object != object && !rf_lock_claim(lock, object))) {
         rf_take(self, what, address, object);
-    else if (lock->record != self->record)
+    } else if (lock->record != self->record) {
         rf_lock_passes(self, lock, what, address, 0);
-    else
-        rf_lock_count(self, lock, what);
+    } else {
+        rf_enter_run(self, what);
+        rf_lock_count(self->record, lock);
+    }
 }
 
 #endif

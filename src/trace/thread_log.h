@@ -108,6 +108,18 @@ void rf_thread_log_seal(const char *directory, int rank);
 static inline uint64_t rf_thread_log_sign(uint64_t signature, uint32_t operation) {
     return signature * 0x2545f491u + operation;
 }
+/* The same for a run of one operation, `times` in a row: each round doubles the step. */
+static inline uint64_t rf_thread_log_sign_run(uint64_t signature, uint32_t operation,
+                                              uint64_t times) {
+    uint64_t factor = rf_thread_log_sign(1, 0), more = operation;
+    for (; times; times >>= 1) {
+        if (times & 1)
+            signature = signature * factor + more;
+        more += more * factor;
+        factor *= factor;
+    }
+    return signature;
+}
 static inline uint16_t rf_thread_log_signed(uint64_t signature) {
     return (uint16_t)(signature >> 48);
 }
