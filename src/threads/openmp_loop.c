@@ -286,25 +286,35 @@ NEXT_ORDERED(GOMP_loop_ordered_runtime_next, long)
 NEXT_ORDERED(GOMP_loop_ull_ordered_runtime_next, ull)
 
 /* Iterations that wait for each other: libgomp finds them by their numbers, whoever runs them. */
-#define LOOP_DOACROSS(kind)                                                                        \
+#define FIRST_CROSSING(fixed, call)                                                                \
+    do {                                                                                           \
+        rf_omp_crossing(count);                                                                    \
+        FIRST(fixed, call);                                                                        \
+    } while (0)
+
+#define LOOP_DOACROSS(kind, fixed)                                                                 \
     bool GOMP_loop_doacross_##kind##_start(unsigned count, long *counts, long chunk, long *from,   \
                                            long *to) {                                             \
-        FIRST(false, GOMP_loop_doacross_##kind##_start(count, counts, chunk, from, to));           \
+        FIRST_CROSSING(fixed, GOMP_loop_doacross_##kind##_start(count, counts, chunk, from, to));  \
     }                                                                                              \
     bool GOMP_loop_ull_doacross_##kind##_start(unsigned count, ull *counts, ull chunk, ull *from,  \
                                                ull *to) {                                          \
-        FIRST(false, GOMP_loop_ull_doacross_##kind##_start(count, counts, chunk, from, to));       \
+        FIRST_CROSSING(fixed,                                                                      \
+                       GOMP_loop_ull_doacross_##kind##_start(count, counts, chunk, from, to));     \
     }
 
-LOOP_DOACROSS(dynamic)
-LOOP_DOACROSS(guided)
+LOOP_DOACROSS(static, true)
+LOOP_DOACROSS(dynamic, false)
+LOOP_DOACROSS(guided, false)
 
 bool GOMP_loop_doacross_runtime_start(unsigned count, long *counts, long *from, long *to) {
-    FIRST(rf_omp_schedule_fixed(), GOMP_loop_doacross_runtime_start(count, counts, from, to));
+    FIRST_CROSSING(rf_omp_schedule_fixed(),
+                   GOMP_loop_doacross_runtime_start(count, counts, from, to));
 }
 
 bool GOMP_loop_ull_doacross_runtime_start(unsigned count, ull *counts, ull *from, ull *to) {
-    FIRST(rf_omp_schedule_fixed(), GOMP_loop_ull_doacross_runtime_start(count, counts, from, to));
+    FIRST_CROSSING(rf_omp_schedule_fixed(),
+                   GOMP_loop_ull_doacross_runtime_start(count, counts, from, to));
 }
 
 /* The general form. Without `from` the compiler divides the loop itself. */
@@ -342,12 +352,14 @@ bool GOMP_loop_ull_ordered_start(bool up, ull start, ull end, ull step, long sch
 
 bool GOMP_loop_doacross_start(unsigned count, long *counts, long schedule, long chunk, long *from,
                               long *to, uintptr_t *reductions, void **memory) {
-    FIRST(is_fixed(schedule, from),
-          GOMP_loop_doacross_start(count, counts, schedule, chunk, from, to, reductions, memory));
+    FIRST_CROSSING(
+        is_fixed(schedule, from),
+        GOMP_loop_doacross_start(count, counts, schedule, chunk, from, to, reductions, memory));
 }
 
 bool GOMP_loop_ull_doacross_start(unsigned count, ull *counts, long schedule, ull chunk, ull *from,
                                   ull *to, uintptr_t *reductions, void **memory) {
-    FIRST(is_fixed(schedule, from), GOMP_loop_ull_doacross_start(count, counts, schedule, chunk,
-                                                                 from, to, reductions, memory));
+    FIRST_CROSSING(
+        is_fixed(schedule, from),
+        GOMP_loop_ull_doacross_start(count, counts, schedule, chunk, from, to, reductions, memory));
 }
