@@ -46,9 +46,11 @@ static bool fits(const char *scheme, const char *mpi, struct rf_error *error) {
 }
 
 static bool check_thread_order(const char *order, struct rf_error *error) {
-    if (!order || strcmp(order, "edges") == 0 || strcmp(order, "rolt") == 0 ||
-        strcmp(order, "every") == 0)
-        return true;
+    static const char *const known[] = {"edges", "rolt", "every", "rolt-no-unlocks",
+                                        "rolt-no-joins"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!order || strcmp(order, known[i]) == 0)
+            return true;
     rf_fail(error, RF_EXIT_USAGE, "--thread-order %s: unknown order: edges, rolt or every", order);
     return rf_hint(error, "refrain record --threads COMMAND...");
 }

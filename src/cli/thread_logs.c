@@ -23,7 +23,11 @@ const char *rf_thread_operation(uint32_t number) {
 }
 
 const char *rf_thread_order_name(enum rf_thread_order order) {
-    return order == RF_ORDER_ROLT ? "rolt" : order == RF_ORDER_EVERY ? "every" : "edges";
+    return order == RF_ORDER_ROLT           ? "rolt"
+           : order == RF_ORDER_EVERY        ? "every"
+           : order == RF_ORDER_ROLT_UNLOCKS ? "rolt-no-unlocks"
+           : order == RF_ORDER_ROLT_JOINS   ? "rolt-no-joins"
+                                            : "edges";
 }
 
 /* A program without messages has nothing else. Of the others, a rank has one if it had threads. */

@@ -100,6 +100,14 @@ static bool is_to_be_replayed(void) {
     return !alone;
 }
 
+static enum rf_thread_order order_of(const char *name) {
+    return strcmp(name, "rolt") == 0              ? RF_ORDER_ROLT
+           : strcmp(name, "rolt-no-unlocks") == 0 ? RF_ORDER_ROLT_UNLOCKS
+           : strcmp(name, "rolt-no-joins") == 0   ? RF_ORDER_ROLT_JOINS
+           : strcmp(name, "every") == 0           ? RF_ORDER_EVERY
+                                                  : RF_ORDER_EDGES;
+}
+
 __attribute__((constructor)) static void look(void) {
     const char *mode = getenv("REFRAIN_MODE");
     const char *order = getenv("REFRAIN_THREADS");
@@ -110,10 +118,8 @@ __attribute__((constructor)) static void look(void) {
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && !alone))
         return;
     rf_threads.replays = strcmp(mode, "record") != 0;
-    rf_threads.order = order && strcmp(order, "rolt") == 0    ? RF_ORDER_ROLT
-                       : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
-                                                              : RF_ORDER_EDGES;
-    rf_threads.unlocks = rf_threads.replays || rf_threads.order == RF_ORDER_ROLT;
+    rf_threads.order = order ? order_of(order) : RF_ORDER_EDGES;
+    rf_threads.unlocks = rf_threads.replays || rf_unlocks_tick();
     rf_threads.rank = find_rank();
     copy_variable(rf_threads.trace, sizeof rf_threads.trace, "REFRAIN_TRACE");
     copy_variable(rf_threads.run, sizeof rf_threads.run, "REFRAIN_RUN");
@@ -154,7 +160,7 @@ struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number) {
     if (!self)
         return NULL;
     self->number = number;
-    self->clock = parent->clock;
+    self->clock = rf_rolt_first(parent);
     bool good;
     if (rf_threads.replays) {
         good = begin_replay_of(self);
@@ -178,7 +184,7 @@ static void end_thread(void *argument) {
     }
     if (!rf_threads.on || getpid() != owner)
         return;
-    if (rf_ticks() && !self->free)
+    if (rf_joins_tick() && !self->free)
         rf_tick(self, RF_OP_THREAD_EXIT, 0, (void *)pthread_self());
     self->inside++;
     if (rf_threads.replays) {
@@ -388,6 +394,7 @@ static bool begin_replay(struct rf_error *error) {
     rf_threads.places->rank = rf_threads.rank;
     rf_threads.places->pid = getpid();
     rf_threads.places->count = count;
+    rf_threads.places->clocks = rf_clocks();
     __atomic_store_n(&rf_threads.places->magic, RF_PLACES_MAGIC, __ATOMIC_RELEASE);
     if (rf_threads.plain && !open_replay(error))
         return false;

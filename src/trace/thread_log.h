@@ -24,7 +24,13 @@
          */
 
 /* How the order is kept. */
-enum rf_thread_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2, RF_ORDER_EVERY = 3 };
+enum rf_thread_order {
+    RF_ORDER_EDGES = 1,
+    RF_ORDER_ROLT = 2,
+    RF_ORDER_EVERY = 3,
+    RF_ORDER_ROLT_UNLOCKS = 4, /* clocks do not tick when a lock is given up: wrong */
+    RF_ORDER_ROLT_JOINS = 5,   /* nor when a thread begins, ends and is joined: wrong */
+};
 
 /* What an entry says of an operation: its first number is RF_THREAD_LOG_TYPES * (operations since
    the entry before) + type, never 0. All but CHECK and AGAIN go on with the number of the site. */

@@ -298,6 +298,109 @@ assert all(event["rank"] == 0 for event in events), events' <<< "$output"
     expect_nothing_left
 }
 
+# The replay of what is recorded in `trace` stands still and says so, in $stderr.
+expect_still() {
+    run_apart timeout 60 "$REFRAIN" replay --stall-timeout 1 trace
+    expect_status 121
+    expect_in "$stderr" "the replay stands still"
+}
+
+# expect_order NAME: what is recorded by it comes back.
+expect_order() {
+    rm -rf trace
+    run_apart "$REFRAIN" record -q --thread-order "$1" -o trace "${launch[@]}"
+    expect_status 0
+    echo "$output" > recorded.text
+    rm -f forced
+    replay trace
+    expect_status 0
+    expect_same
+}
+
+# Who has joined a thread comes with an earlier time stamp than that thread's second operation.
+@test "figure 7: clocks that do not tick at the end of a thread stand still, and those that do go on" {
+    threads figure7
+    expect_order rolt
+    expect_order edges
+    rm -rf trace
+    run_apart "$REFRAIN" record -q --thread-order rolt-no-joins -o trace "${launch[@]}"
+    expect_status 0
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "order by rolt-no-joins"
+    expect_still
+    expect_in "$stderr" "is blocked in pthread_join at figure7.c:32"
+    grep -qE 'in .* at figure7.c:1[68]: waits until thread [0-9]+ has come to time stamp 2' stderr.text
+}
+
+# The execution of the figure is forced while it is recorded, by flags that are not there in the replay.
+@test "figure 8: clocks that do not tick when a lock is given up stand still, and those that do go on" {
+    compile_threads nested << 'EOT'
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+static int forced, moment, entries, entered[7];
+static void await(int wanted) {
+    while (forced && __atomic_load_n(&moment, __ATOMIC_ACQUIRE) < wanted)
+        sched_yield();
+}
+static void *ahead(void *unused) {
+    for (int i = 0; i < 5; i++) {
+        pthread_mutex_lock(&inner);
+        pthread_mutex_unlock(&inner);
+    }
+    __atomic_store_n(&moment, 1, __ATOMIC_RELEASE);
+    return unused;
+}
+static void enter(int who) {
+    entered[entries++] = who;
+}
+static void *nested(void *unused) {
+    pthread_mutex_lock(&outer);
+    enter(1);
+    await(1);
+    pthread_mutex_lock(&inner); /* line 26 */
+    pthread_mutex_unlock(&inner);
+    pthread_mutex_unlock(&outer);
+    __atomic_store_n(&moment, 2, __ATOMIC_RELEASE);
+    return unused;
+}
+static void *after(void *unused) {
+    await(2);
+    pthread_mutex_lock(&outer); /* line 34 */
+    enter(2);
+    pthread_mutex_unlock(&outer);
+    return unused;
+}
+int main(void) {
+    void *(*const bodies[])(void *) = {ahead, nested, after};
+    pthread_t threads[3];
+    forced = access("forced", F_OK) == 0;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, bodies[i], NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    printf("%d %d\n", entered[0], entered[1]);
+    return 0;
+}
+EOT
+    touch forced
+    expect_order rolt
+    touch forced
+    expect_order edges
+    touch forced
+    rm -rf trace
+    run_apart "$REFRAIN" record -q --thread-order rolt-no-unlocks -o trace "${launch[@]}"
+    expect_status 0
+    [ "$output" = "1 2" ]
+    rm -f forced
+    expect_still
+    grep -qE 'thread 2 .*in pthread_mutex_lock at nested.c:26: waits until thread [13] has come to time stamp 6' \
+        stderr.text
+    expect_in "$stderr" "is blocked in pthread_mutex_lock at nested.c:34"
+}
+
 # ---- what cannot be recorded
 
 @test "a static program" {
