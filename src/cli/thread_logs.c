@@ -78,6 +78,7 @@ bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *
     if (!log)
         return false;
     counts->stopped = rf_thread_log_head(log)->stopped;
+    counts->unseen = rf_thread_log_head(log)->unseen;
     counts->order = (enum rf_thread_order)rf_thread_log_head(log)->order;
     bool good = true;
     for (uint32_t i = 0; i < rf_thread_log_threads(log) && good; i++) {

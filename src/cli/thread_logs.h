@@ -16,6 +16,7 @@ struct rf_thread_counts {
     uint64_t turns, failures, values; /* what is written of these */
     uint64_t bytes;
     enum rf_thread_order order;
+    uint32_t unseen; /* enum rf_thread_log_unseen */
 };
 
 /* Should there be a log of this rank, as the manifest says, and is none? */

@@ -90,6 +90,7 @@ struct rf_omp_team {
     int references;
     unsigned size;
     bool loop_fixed;
+    bool dynamic; /* its size was chosen here, and libgomp's setting is to be put back */
     struct rf_omp_member master;
     void *copied; /* what a single gives to the others */
     struct rf_omp_marks marks;
@@ -108,6 +109,11 @@ extern _Thread_local struct rf_omp_member *rf_omp_member RF_OURS
 void rf_omp_barrier(uintptr_t address, void (*real)(void));
 /* Has the schedule that the environment or the program has chosen no decisions in it? */
 bool rf_omp_schedule_fixed(void);
+
+/* ---- openmp_cancel.c ---- */
+
+/* Says at the end of the recording that this was used: bits of enum rf_thread_log_unseen. */
+void rf_omp_unseen(uint32_t what);
 
 /* ---- openmp_task.c ---- */
 

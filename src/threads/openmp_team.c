@@ -1,6 +1,8 @@
 /* Teams of threads, and their barriers. */
 #include <pthread.h>
+#include <stdlib.h>
 
+#include "threads/create.h"
 #include "threads/openmp.h"
 #include "threads/races.h"
 
@@ -174,6 +176,8 @@ static void run_member(void *argument) {
     struct rf_omp_team *team = argument;
     __atomic_store_n(&team->size, (unsigned)rf_gomp()->omp_get_num_threads(), __ATOMIC_RELAXED);
     enter(team, (unsigned)rf_gomp()->omp_get_thread_num());
+    if (team->dynamic)
+        rf_gomp()->omp_set_dynamic(true);
     if (__builtin_expect(rf_threads.races, 0))
         tell_fork(team);
     team->function(team->data);
@@ -197,11 +201,46 @@ bool rf_omp_schedule_fixed(void) {
     return kind == STATIC || kind == AUTO;
 }
 
+/* How many threads a team gets if libgomp may choose: what the load of the machine leaves, as it
+   does it itself. */
+static unsigned choose(unsigned threads) {
+    double loads[3];
+    unsigned most = threads ? threads : (unsigned)rf_gomp()->omp_get_max_threads();
+    unsigned processors = (unsigned)rf_gomp()->omp_get_num_procs();
+    unsigned load = getloadavg(loads, 3) == 3 ? (unsigned)(loads[2] + 0.1) : 0;
+    unsigned left = load < processors ? processors - load : 1;
+    return left < most ? left : most;
+}
+
+/* With `omp_set_dynamic` the number of threads is open. It is chosen here instead of by libgomp,
+   which then has to take it as it is. */
+static unsigned size_of(struct rf_omp_team *team, uintptr_t address, unsigned threads) {
+    if (threads == 1 || !rf_gomp()->omp_get_dynamic() || !rf_creates(address))
+        return threads;
+    struct rf_thread *self = rf_self;
+    unsigned size;
+    if (rf_threads.replays) {
+        size = (unsigned)rf_value_play(self, RF_OP_OMP_TEAM, address);
+        if (self->free)
+            return threads;
+    } else {
+        size = choose(threads);
+        rf_threads.head->teams = 1;
+        rf_value_record(self, RF_OP_OMP_TEAM, address, size);
+    }
+    team->dynamic = true;
+    rf_gomp()->omp_set_dynamic(false);
+    return size;
+}
+
 #define PARALLEL(prepare, call)                                                                    \
     do {                                                                                           \
         struct rf_omp_team *team = begin(function, data);                                          \
         prepare;                                                                                   \
+        threads = size_of(team, RF_HERE_ADDRESS, threads);                                         \
         call;                                                                                      \
+        if (team->dynamic)                                                                         \
+            rf_gomp()->omp_set_dynamic(true);                                                      \
         rf_race_after(&team->marks.join);                                                          \
         leave(&team->master);                                                                      \
     } while (0)

@@ -95,7 +95,8 @@ static bool is_to_be_replayed(void) {
     if (!rf_thread_log_exist(rf_threads.trace, rf_threads.rank))
         return false;
     struct rf_thread_log *log = rf_thread_log_open(rf_threads.trace, rf_threads.rank, &ignored);
-    bool alone = log && rf_thread_log_threads(log) <= 1 && !getenv("REFRAIN_VALUES");
+    bool alone = log && rf_thread_log_threads(log) <= 1 && !rf_thread_log_head(log)->teams &&
+                 !getenv("REFRAIN_VALUES");
     rf_thread_log_close(log);
     return !alone;
 }
@@ -269,8 +270,23 @@ static void wait_for_others(void) {
     }
 }
 
+/* The OpenMP of Clang and of Intel's compilers, whose calls are not hooked: is it loaded? */
+static bool has_other_openmp(void) {
+    static const char *const names[] = {"libomp.so.5", "libomp.so", "libiomp5.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (library) {
+            dlclose(library);
+            return true;
+        }
+    }
+    return dlsym(RTLD_DEFAULT, "__kmpc_fork_call") != NULL; /* linked into the program */
+}
+
 static void end_record(int status) {
     struct rf_thread_log_head *head = rf_threads.head;
+    if (has_other_openmp())
+        head->unseen |= RF_UNSEEN_OPENMP;
     for (uint32_t i = 0; i < head->threads; i++) {
         struct rf_thread_log_thread *record =
             __atomic_load_n(&rf_threads.records[i], __ATOMIC_ACQUIRE);

@@ -46,6 +46,13 @@ enum rf_thread_log_type {
 };
 #define RF_THREAD_LOG_TYPES 8u
 
+/* Bits. */
+enum rf_thread_log_unseen {
+    RF_UNSEEN_DETACH = 1,
+    RF_UNSEEN_CANCEL = 2,
+    RF_UNSEEN_OPENMP = 4,
+};
+
 enum rf_thread_log_state { RF_THREAD_RUNS, RF_THREAD_ENDED };
 
 struct rf_thread_log_site {
@@ -83,6 +90,8 @@ struct rf_thread_log_head {
     uint32_t finished; /* the process came to its end: 1 + the thread that called exit() */
     uint32_t stopped;  /* the file could not be lengthened: nothing more was recorded */
     uint64_t seal;     /* 0, or a checksum of all of the head: then the blocks have theirs */
+    uint32_t unseen;   /* enum rf_thread_log_unseen: what the program used and nobody ordered */
+    uint32_t teams;    /* 1: sizes of teams are kept, also if all were of one thread */
 
     _Alignas(4096) struct rf_log_module module[RF_THREAD_LOG_MODULES];
     _Alignas(4096) struct rf_thread_log_site site[RF_THREAD_LOG_SITES];

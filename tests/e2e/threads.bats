@@ -401,6 +401,103 @@ EOT
     expect_in "$stderr" "is blocked in pthread_mutex_lock at nested.c:34"
 }
 
+# ---- OpenMP
+
+# The load of the machine is what the file says.
+@test "OpenMP: the size of a team that depends on the load comes back" {
+    [ "$(nproc)" -ge 2 ] || missing "one processor, so teams of one thread"
+    cc -shared -fPIC -o load.so -xc - << 'EOT'
+#include <stdio.h>
+int getloadavg(double loads[], int count) {
+    FILE *file = fopen("load", "r");
+    double load = 0;
+    if (file && fscanf(file, "%lf", &load) != 1)
+        load = 0;
+    if (file)
+        fclose(file);
+    for (int i = 0; i < count; i++)
+        loads[i] = load;
+    return count;
+}
+EOT
+    compile_threads teams -fopenmp << 'EOT'
+#include <omp.h>
+#include <stdio.h>
+int main(void) {
+    omp_set_dynamic(1);
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+    if (omp_get_thread_num() == 0)
+        printf("%d threads, %d\n", omp_get_num_threads(), omp_get_dynamic());
+    printf("%d\n", omp_get_dynamic());
+    return 0;
+}
+EOT
+    export LD_PRELOAD=$PWD/load.so
+    for loads in "0 1000" "1000 0"; do
+        rm -rf trace
+        echo "${loads% *}" > load
+        record -q "${launch[@]}"
+        expect_status 0
+        recorded=$output
+        echo "${loads#* }" > load
+        [ "$("${launch[@]}")" != "$recorded" ]
+        replay trace
+        expect_status 0
+        [ "$output" = "$recorded" ]
+    done
+    [ "$recorded" = $'1 threads, 1\n1' ]
+}
+
+# expect_unseen WHAT: recording says so, once, and so do info and the replay.
+expect_unseen() {
+    record "${launch[@]}"
+    expect_status 0
+    [ "$(grep -c "not recorded: $1: a replay may differ where the program depends on them" stderr.text)" -eq 1 ]
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "$1"
+}
+
+@test "OpenMP: what is not kept is named when it was used" {
+    compile_threads detached -fopenmp << 'EOT'
+#include <omp.h>
+int main(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+        omp_event_handle_t done;
+#pragma omp task detach(done)
+        omp_fulfill_event(done);
+    }
+    return 0;
+}
+EOT
+    expect_unseen "OpenMP tasks with detach"
+    rm -rf trace
+    compile_threads given_up -fopenmp << 'EOT'
+int main(void) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp cancel parallel
+    }
+    return 0;
+}
+EOT
+    OMP_CANCELLATION=true expect_unseen "OpenMP's cancel parallel and cancel taskgroup"
+    rm -rf trace
+    # Without it the construct does nothing.
+    record "${launch[@]}"
+    expect_status 0
+    [ "$(grep -c "not recorded" stderr.text)" -eq 0 ]
+}
+
+@test "OpenMP by Clang's library is named" {
+    printf 'int main(void) {\n#pragma omp parallel num_threads(2)\n    ;\n    return 0;\n}\n' > other.c
+    clang -fopenmp -o other other.c || missing "no OpenMP for clang"
+    launch=("$PWD/other")
+    expect_unseen "OpenMP by Clang's library"
+}
+
 # ---- what cannot be recorded
 
 @test "a static program" {
