@@ -9,11 +9,9 @@
    part that was recorded, in the order in which they were handed out; this is the order of the
    iterations themselves, so it need not be recorded. */
 #include "threads/openmp.h"
+#include "threads/openmp_coding.h"
 
 typedef unsigned long long ull;
-
-/* How a chunk is coded: (its start, from the end of the thread's last one) * 4 + a code. */
-enum { SAME_LENGTH, NEW_LENGTH, FAR };
 
 struct chunk {
     uint64_t start, end;
@@ -30,13 +28,13 @@ static void record_chunk(struct rf_thread *self, uintptr_t address, bool got, ui
     int64_t distance = (int64_t)(start - last.end);
     int64_t length = (int64_t)(end - start);
     if (distance >= INT64_MAX / 8 || distance <= INT64_MIN / 8) {
-        rf_value_record(self, RF_OP_OMP_CHUNK, address, FAR);
+        rf_value_record(self, RF_OP_OMP_CHUNK, address, RF_CHUNK_FAR);
         rf_value_record(self, RF_OP_OMP_CHUNK_PART, address, (int64_t)start);
         rf_value_record(self, RF_OP_OMP_CHUNK_PART, address, length);
     } else if (end - start == last.end - last.start) {
-        rf_value_record(self, RF_OP_OMP_CHUNK, address, distance * 4 + SAME_LENGTH);
+        rf_value_record(self, RF_OP_OMP_CHUNK, address, distance * 4 + RF_CHUNK_SAME_LENGTH);
     } else {
-        rf_value_record(self, RF_OP_OMP_CHUNK, address, distance * 4 + NEW_LENGTH);
+        rf_value_record(self, RF_OP_OMP_CHUNK, address, distance * 4 + RF_CHUNK_NEW_LENGTH);
         rf_value_record(self, RF_OP_OMP_CHUNK_PART, address, length);
     }
     last = (struct chunk){start, end};
@@ -50,9 +48,9 @@ static bool play_chunk(struct rf_thread *self, uintptr_t address, struct chunk *
         return false;
     uint64_t length = last.end - last.start;
     chunk->start = last.end + (uint64_t)(value >> 2);
-    if ((value & 3) == FAR)
+    if ((value & 3) == RF_CHUNK_FAR)
         chunk->start = (uint64_t)rf_value_play(self, RF_OP_OMP_CHUNK_PART, address);
-    if ((value & 3) != SAME_LENGTH)
+    if ((value & 3) != RF_CHUNK_SAME_LENGTH)
         length = (uint64_t)rf_value_play(self, RF_OP_OMP_CHUNK_PART, address);
     chunk->end = chunk->start + length;
     last = *chunk;

@@ -10,7 +10,7 @@
 _Thread_local struct rf_omp_task *rf_omp_task;
 
 /* The points that the thread has come to, the one that it is in, and the one that its log or its
-   recording told of last. In the log, 2 * name is a task, 1 + 2 * distance another point. */
+   recording told of last: see openmp_coding.h. */
 static _Thread_local uint64_t points __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t point_here __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t point_told __attribute__((tls_model("initial-exec")));

@@ -449,6 +449,47 @@ EOT
     [ "$recorded" = $'1 threads, 1\n1' ]
 }
 
+@test "OpenMP: dump names what a thread did" {
+    compile_threads shown -fopenmp << 'EOT'
+#include <omp.h>
+int main(void) {
+    omp_set_num_threads(2);
+    static long sum;
+#pragma omp parallel
+    {
+#pragma omp for schedule(dynamic, 2)
+        for (int i = 10; i < 14; i++) {
+#pragma omp critical
+            sum += i;
+        }
+#pragma omp sections
+        {
+#pragma omp section
+            sum++;
+        }
+#pragma omp single
+        {
+#pragma omp task
+            sum++;
+        }
+    }
+    return sum != 48;
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    run_apart "$REFRAIN" dump trace
+    expect_status 0
+    grep -E " value +omp loop +shown.c:[0-9]+ +iterations from 10$" <<< "$output"
+    grep -E " value +omp loop, bounds +shown.c:[0-9]+ +iterations from 10 to before 12$" <<< "$output"
+    grep -E " value +omp loop(, bounds)? +shown.c:[0-9]+ +iterations from 12 to before 14$" <<< "$output"
+    grep -E " value +omp section +shown.c:[0-9]+ +section 1$" <<< "$output"
+    grep -E " value +omp single +shown.c:[0-9]+ +is the one$" <<< "$output"
+    grep -E " value +omp task +shown.c:[0-9]+ +at point [0-9]+$" <<< "$output"
+    # The first one that its member of a team of two has created.
+    grep -E " value +omp task +shown.c:[0-9]+ +task [23]$" <<< "$output"
+}
+
 # expect_unseen WHAT: recording says so, once, and so do info and the replay.
 expect_unseen() {
     record "${launch[@]}"
