@@ -190,9 +190,10 @@ struct evidence {
     const char *linked_mpi;
     char linked_library[64];
     const char *static_word;
-    const char *embedded_word;            /* has MPI's functions in itself */
-    bool tsan, openmp, elf, instrumented; /* of the program */
-    bool embeds_mcapi;                    /* the static or embedded word has MCAPI's */
+    const char *embedded_word;    /* has MPI's functions in itself */
+    bool tsan, elf, instrumented; /* of the program */
+    bool openmp_unseen;
+    bool embeds_mcapi; /* the static or embedded word has MCAPI's */
 };
 
 static void look_at(const char *word, bool script, struct evidence *evidence) {
@@ -226,8 +227,9 @@ static void look_at(const char *word, bool script, struct evidence *evidence) {
     if (evidence->program_word == word) {
         evidence->elf = rf_elf_facts(path, &elf);
         evidence->tsan = evidence->elf && elf.tsan;
-        evidence->openmp = evidence->elf && elf.openmp;
         evidence->instrumented = evidence->elf && elf.instrumented;
+        evidence->openmp_unseen =
+            evidence->elf && (elf.other_openmp || (elf.openmp && elf.embeds_tsan));
     }
     free(path);
 }
@@ -310,8 +312,8 @@ bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf
         seen.program_word ? scriptless(seen.program_word) : tidy(rf_base_name(command[0]));
 
     detected->tsan = seen.tsan;
-    detected->openmp = seen.openmp;
     detected->instrumented = seen.instrumented;
+    detected->openmp_unseen = seen.openmp_unseen;
     detected->script = script || !seen.elf;
     if (seen.static_word) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,

@@ -18,10 +18,10 @@ struct rf_detected {
     enum rf_launcher launcher; /* what the command's first word is */
     char *program;             /* base name of the program, for the trace's name */
     char because[512];         /* one line of evidence */
-    bool openmp;
-    bool tsan;         /* the program is built with ThreadSanitizer */
-    bool instrumented; /* the adapter for MCAPI is linked into it */
-    bool script;       /* the program is no ELF file, or run by an interpreter */
+    bool tsan;                 /* the program is built with ThreadSanitizer */
+    bool instrumented;         /* the adapter for MCAPI is linked into it */
+    bool script;               /* the program is no ELF file, or run by an interpreter */
+    bool openmp_unseen;        /* how it orders its threads cannot be told to such a tool */
 };
 
 /* What stands in the place of an MPI where there is none: only threads are recorded. */

@@ -27,6 +27,9 @@ static const struct {
 };
 
 static void look_at_needed(const char *name, struct rf_elf_facts *facts) {
+    facts->openmp = facts->openmp || strcmp(name, "libgomp.so.1") == 0;
+    facts->other_openmp = facts->other_openmp || strncmp(name, "libomp", strlen("libomp")) == 0 ||
+                          strncmp(name, "libiomp5", strlen("libiomp5")) == 0;
     for (size_t i = 0; i < sizeof libraries / sizeof libraries[0] && !facts->mpi; i++)
         if (strcmp(name, libraries[i].soname) == 0) {
             facts->mpi = libraries[i].mpi;
@@ -45,7 +48,6 @@ static void look_at_dynamic(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
         const char *name = elf_strptr(elf, header->sh_link, entry.d_un.d_val);
         if (name)
             look_at_needed(name, facts);
-        facts->openmp = facts->openmp || (name && strcmp(name, "libgomp.so.1") == 0);
     }
 }
 
@@ -59,7 +61,10 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
             continue;
         const char *name = elf_strptr(elf, header->sh_link, symbol.st_name);
         /* Called by all that is built so, wherever it comes from. */
-        facts->tsan = facts->tsan || (name && strcmp(name, "__tsan_init") == 0);
+        if (name && strcmp(name, "__tsan_init") == 0) {
+            facts->tsan = true;
+            facts->embeds_tsan = facts->embeds_tsan || symbol.st_shndx != SHN_UNDEF;
+        }
         if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
             continue;
         facts->embeds_mpi = facts->embeds_mpi || (name && strcmp(name, "PMPI_Init") == 0);

@@ -12,7 +12,9 @@ struct rf_elf_facts {
     bool defines_renamed; /* refrain_mcapi_initialize is, by the adapter or by somebody else */
     bool instrumented;    /* the MCAPI adapter is linked into it */
     bool openmp;          /* needs GCC's library for it */
+    bool other_openmp;    /* needs that of Clang or of Intel */
     bool tsan;            /* built with -fsanitize=thread */
+    bool embeds_tsan;     /* and ThreadSanitizer itself is linked into it */
     const char *mpi;      /* of the library it needs: "openmpi", "mpich" or NULL */
     char library[64];     /* that library */
 };

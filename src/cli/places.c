@@ -75,9 +75,10 @@ void rf_places_print(const struct rf_places *places, struct rf_symbols *symbols,
         else if (place->state == RF_PLACE_FREE)
             fprintf(out, "past the end of its recording, since %s at %s", place->function, where);
         else if (place->state == RF_PLACE_WAITS)
-            fprintf(out,
-                    "in %s at %s: waits until thread %" PRIu32 " has done %" PRIu64 " operations",
-                    place->function, where, place->thread, place->count);
+            fprintf(out, "in %s at %s: waits until thread %" PRIu32 " has %s %" PRIu64 "%s",
+                    place->function, where, place->thread,
+                    places->clocks ? "come to time stamp" : "done", place->count,
+                    places->clocks ? "" : " operations");
         else
             fprintf(out, "%s %s at %s",
                     place->state == RF_PLACE_PARKED ? "its recording was cut off in"

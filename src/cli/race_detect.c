@@ -21,7 +21,7 @@ void rf_race_detection_find(struct rf_race_detection *detection) {
 bool rf_race_detection_choose(struct rf_race_detection *detection, const struct rf_rerun *rerun,
                               const struct rf_detected *detected, struct rf_error *error) {
     detection->script = detected->script;
-    detection->openmp = detected->openmp;
+    detection->openmp_unseen = detected->openmp_unseen;
     if (strcmp(detected->mpi, "mcapi") == 0)
         return rf_fail(error, RF_EXIT_USAGE, "--race-detect: is not for programs that use MCAPI");
     if (!has_order_of_threads(&rerun->summary)) {
@@ -103,7 +103,7 @@ void rf_race_detection_apply(struct rf_race_detection *detection, struct rf_laun
 
 void rf_race_detection_read(const struct rf_race_detection *detection, const char *run,
                             const struct rf_summary *summary, struct rf_races *races) {
-    *races = (struct rf_races){.tool = detection->tool, .openmp = detection->openmp};
+    *races = (struct rf_races){.tool = detection->tool, .openmp_unseen = detection->openmp_unseen};
     rf_races_read(races, run, summary);
 }
 

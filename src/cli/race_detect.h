@@ -11,8 +11,8 @@ struct rf_race_detection {
     char *valgrind;   /* the program, if it is needed */
     char **wrapper;   /* the words that stand before the program; ends with NULL */
     char *options;    /* for ThreadSanitizer */
-    bool openmp;
-    bool script; /* the program may be a child of the one that is started */
+    bool script;      /* the program may be a child of the one that is started */
+    bool openmp_unseen;
 };
 
 /* Finds what is needed in this process's own PATH, before that of the recording takes its place. */

@@ -17,6 +17,7 @@ enum owner {
     OWNER_PROGRAM,
     OWNER_ANYBODY, /* does what its caller wants: the C library, the tools themselves */
     OWNER_RUNTIME, /* has ways to order its threads that the tools do not see */
+    OWNER_OPENMP,  /* the same, and what it shares with the program is ordered by it */
     OWNER_REFRAIN,
 };
 
@@ -37,7 +38,8 @@ static enum owner owner_of(const struct rf_race_frame *frame) {
         {"libuct", OWNER_RUNTIME},      {"libucm", OWNER_RUNTIME},
         {"libfabric", OWNER_RUNTIME},   {"libpsm", OWNER_RUNTIME},
         {"libibverbs", OWNER_RUNTIME},  {"libmcapi", OWNER_RUNTIME},
-        {"libgomp", OWNER_RUNTIME},
+        {"libgomp", OWNER_OPENMP},      {"libomp", OWNER_OPENMP},
+        {"libiomp5", OWNER_OPENMP},
     };
     const char *name = frame->object ? rf_base_name(frame->object) : "";
     for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
@@ -74,8 +76,8 @@ static const struct rf_race_frame *place_of(const struct rf_race_access *access,
    them does, when it is called, to memory that the program uses at the same time is. */
 static bool concerns_program(const struct rf_race *race) {
     enum owner now = owner(&race->now), before = owner(&race->before);
-    return now != OWNER_REFRAIN && before != OWNER_REFRAIN &&
-           (now == OWNER_PROGRAM || before == OWNER_PROGRAM);
+    return now != OWNER_REFRAIN && before != OWNER_REFRAIN && now != OWNER_OPENMP &&
+           before != OWNER_OPENMP && (now == OWNER_PROGRAM || before == OWNER_PROGRAM);
 }
 
 /* ---- the list ---- */
@@ -263,7 +265,7 @@ static void print_others(const struct rf_races *races) {
 }
 
 void rf_races_report(const struct rf_races *races, const char *trace, bool all) {
-    if (races->openmp)
+    if (races->openmp_unseen)
         rf_say(
             "the program uses OpenMP: %s does not see all of how its library orders threads, and "
             "may take what is in order for a race",

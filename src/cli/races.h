@@ -41,7 +41,7 @@ struct rf_race {
 struct rf_races {
     const char *tool;     /* "helgrind" or "tsan" */
     int processes;        /* with threads that were looked at */
-    bool openmp;          /* the program uses OpenMP */
+    bool openmp_unseen;   /* how OpenMP orders threads was not told to it */
     struct rf_race *list; /* by rank; those of a rank as they were found */
     size_t count;
 };

@@ -47,9 +47,11 @@ static bool fits(const char *scheme, const char *mpi, struct rf_error *error) {
 }
 
 static bool check_thread_order(const char *order, struct rf_error *error) {
-    if (!order || strcmp(order, "edges") == 0 || strcmp(order, "rolt") == 0 ||
-        strcmp(order, "every") == 0)
-        return true;
+    static const char *const known[] = {"edges", "rolt", "every", "rolt-no-unlocks",
+                                        "rolt-no-joins"};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (!order || strcmp(order, known[i]) == 0)
+            return true;
     rf_fail(error, RF_EXIT_USAGE, "--thread-order %s: unknown order: edges, rolt or every", order);
     return rf_hint(error, "refrain record --threads COMMAND...");
 }
@@ -67,9 +69,9 @@ static bool threads_fit(const char *order, const struct rf_detected *detected,
                         struct rf_error *error) {
     if (!order || strcmp(detected->mpi, "mcapi") != 0)
         return true;
-    if (strcmp(order, "rolt") == 0) {
+    if (strncmp(order, "rolt", 4) == 0) {
         rf_fail(error, RF_EXIT_USAGE,
-                "--thread-order rolt: is not for programs that use MCAPI: nodes may be threads, "
+                "--thread-order %s: is not for programs that use MCAPI: nodes may be threads, "
                 "and clocks know nothing of their messages");
         return rf_hint(error, "refrain record --threads COMMAND...");
     }

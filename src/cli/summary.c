@@ -19,6 +19,21 @@ static void note_unsupported(struct rf_summary *summary, const char *name) {
     summary->unsupported[summary->unsupported_count++] = rf_copy(name);
 }
 
+/* What the threads did that nobody put into an order. */
+static void note_unseen(struct rf_summary *summary, uint32_t unseen) {
+    static const struct {
+        uint32_t bit;
+        const char *name;
+    } names[] = {
+        {RF_UNSEEN_DETACH, "OpenMP tasks with detach"},
+        {RF_UNSEEN_CANCEL, "OpenMP's cancel parallel and cancel taskgroup"},
+        {RF_UNSEEN_OPENMP, "OpenMP by Clang's library"},
+    };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (unseen & names[i].bit)
+            note_unsupported(summary, names[i].name);
+}
+
 static void read_events(struct rf_reader *reader, struct rf_rank_summary *rank,
                         struct rf_summary *summary, uint32_t *last) {
     struct rf_event event;
@@ -77,6 +92,7 @@ static void read_rank(const char *directory, const json_t *manifest, struct rf_r
     if (rf_thread_log_missing(directory, manifest, rank->rank, &rank->error) ||
         !rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
         rank->damaged = true;
+    note_unseen(summary, rank->threads.unseen);
 }
 
 static bool is_sparse(const struct rf_summary *summary) {

@@ -9,6 +9,8 @@
 #include "detect.h"
 #include "manifest.h"
 #include "text.h"
+#include "threads/openmp_coding.h"
+#include "threads/turns.h"
 #include "trace/holes.h"
 #include "trace/reader.h"
 
@@ -23,7 +25,11 @@ const char *rf_thread_operation(uint32_t number) {
 }
 
 const char *rf_thread_order_name(enum rf_thread_order order) {
-    return order == RF_ORDER_ROLT ? "rolt" : order == RF_ORDER_EVERY ? "every" : "edges";
+    return order == RF_ORDER_ROLT           ? "rolt"
+           : order == RF_ORDER_EVERY        ? "every"
+           : order == RF_ORDER_ROLT_UNLOCKS ? "rolt-no-unlocks"
+           : order == RF_ORDER_ROLT_JOINS   ? "rolt-no-joins"
+                                            : "edges";
 }
 
 /* A program without messages has nothing else. Of the others, a rank has one if it had threads. */
@@ -74,6 +80,7 @@ bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *
     if (!log)
         return false;
     counts->stopped = rf_thread_log_head(log)->stopped;
+    counts->unseen = rf_thread_log_head(log)->unseen;
     counts->order = (enum rf_thread_order)rf_thread_log_head(log)->order;
     bool good = true;
     for (uint32_t i = 0; i < rf_thread_log_threads(log) && good; i++) {
@@ -107,7 +114,73 @@ static const char *const type_names[RF_THREAD_LOG_TYPES] = {
     [RF_THREAD_LOG_JUMP] = "jump",    [RF_THREAD_LOG_AGAIN] = "fail",
 };
 
-static char *what(const struct rf_thread_log_entry *entry) {
+/* What a thread's values of OpenMP refer to, as they come. */
+struct openmp {
+    uint64_t start, end; /* of its last part of a loop; sums wrap, as the loop's own do */
+    int parts;           /* values that are still to come for it: its start and length */
+    uint64_t point;      /* where its last task ran */
+};
+
+static char *from_text(const struct openmp *openmp) {
+    return rf_text("iterations from %" PRId64, (int64_t)openmp->start);
+}
+
+static char *bounds_text(const struct openmp *openmp) {
+    return rf_text("iterations from %" PRId64 " to before %" PRId64, (int64_t)openmp->start,
+                   (int64_t)openmp->end);
+}
+
+static char *chunk_text(struct openmp *openmp, int64_t value) {
+    uint64_t length = openmp->end - openmp->start;
+    openmp->parts = (int)(value & 3);
+    openmp->start = openmp->end + (uint64_t)(value >> 2);
+    openmp->end = openmp->start + length;
+    if (openmp->parts == RF_CHUNK_FAR)
+        return rf_copy("iterations elsewhere");
+    if (openmp->parts == RF_CHUNK_NEW_LENGTH)
+        return from_text(openmp);
+    return bounds_text(openmp);
+}
+
+static char *chunk_part_text(struct openmp *openmp, int64_t value) {
+    if (openmp->parts-- == RF_CHUNK_FAR) {
+        openmp->start = (uint64_t)value;
+        return from_text(openmp);
+    }
+    openmp->end = openmp->start + (uint64_t)value;
+    return bounds_text(openmp);
+}
+
+static char *task_text(struct openmp *openmp, int64_t value) {
+    if (!(value & 1))
+        return rf_text("task %" PRId64, value >> 1);
+    openmp->point += (uint64_t)(value >> 1);
+    return rf_text("at point %" PRIu64, openmp->point);
+}
+
+static char *value_text(struct openmp *openmp, uint32_t operation, int64_t value) {
+    switch (operation) {
+    case RF_OP_OMP_CHUNK:
+        return chunk_text(openmp, value);
+    case RF_OP_OMP_CHUNK_PART:
+        return chunk_part_text(openmp, value);
+    case RF_OP_OMP_TASK:
+        return task_text(openmp, value);
+    case RF_OP_OMP_SECTION:
+        return rf_text("section %" PRId64, value);
+    case RF_OP_OMP_SINGLE:
+        return rf_copy("is the one");
+    case RF_OP_OMP_TEAM:
+        return rf_text("%" PRId64 " thread%s", value, rf_plural((uint64_t)value));
+    case RF_OP_OMP_CANCEL:
+        return rf_copy("cancelled");
+    default:
+        return rf_text("%" PRId64, value);
+    }
+}
+
+static char *what(const struct rf_thread_log_entry *entry, uint32_t operation,
+                  struct openmp *openmp) {
     switch (entry->type) {
     case RF_THREAD_LOG_EDGE:
         return rf_text("after operation %" PRIu64 " of thread %" PRIu32, entry->count,
@@ -116,7 +189,7 @@ static char *what(const struct rf_thread_log_entry *entry) {
         return rf_text("code %d, %" PRIu32 " time%s", entry->code, entry->run,
                        rf_plural(entry->run));
     case RF_THREAD_LOG_VALUE:
-        return rf_text("%" PRId64, entry->value);
+        return value_text(openmp, operation, entry->value);
     case RF_THREAD_LOG_BYTES:
         return rf_text("%" PRIu32 " of %" PRIu32, entry->size, entry->total);
     case RF_THREAD_LOG_CHECK:
@@ -135,10 +208,10 @@ struct dump {
     struct rf_symbols *symbols;
     int rank;
     bool json;
+    struct openmp openmp; /* of the thread whose entries come */
 };
 
-static void print(const struct dump *dump, uint32_t thread,
-                  const struct rf_thread_log_entry *entry) {
+static void print(struct dump *dump, uint32_t thread, const struct rf_thread_log_entry *entry) {
     const struct rf_thread_log_site *site = rf_thread_log_site(dump->log, entry->site);
     const struct rf_log_module *stored =
         site ? rf_thread_log_module(dump->log, site->module) : NULL;
@@ -151,7 +224,7 @@ static void print(const struct dump *dump, uint32_t thread,
         rf_symbols_place(dump->symbols, &module, site->offset, place);
     }
     const char *function = site ? rf_thread_operation(site->operation) : "";
-    char *text = what(entry);
+    char *text = what(entry, site ? site->operation : RF_OP_NONE, &dump->openmp);
     if (dump->json) {
         json_t *object = json_pack("{s:i,s:I,s:I,s:s,s:s}", "rank", dump->rank, "thread",
                                    (json_int_t)thread, "operation", (json_int_t)entry->operation,
@@ -160,6 +233,8 @@ static void print(const struct dump *dump, uint32_t thread,
             json_object_set_new(object, "function", json_string(function));
             json_object_set_new(object, "at", json_string(place));
         }
+        if (entry->type == RF_THREAD_LOG_VALUE)
+            json_object_set_new(object, "value", json_integer((json_int_t)entry->value));
         if (entry->type == RF_THREAD_LOG_EDGE) {
             json_object_set_new(object, "after_thread", json_integer(entry->thread));
             json_object_set_new(object, "after_operation", json_integer((json_int_t)entry->count));
@@ -178,7 +253,7 @@ bool rf_thread_dump(const char *directory, int rank, struct rf_symbols *symbols,
                     bool all, bool json, struct rf_error *error) {
     if (!rf_thread_log_exist(directory, rank))
         return true;
-    struct dump dump = {rf_thread_log_open(directory, rank, error), symbols, rank, json};
+    struct dump dump = {rf_thread_log_open(directory, rank, error), symbols, rank, json, {0}};
     if (!dump.log)
         return false;
     if (!json)
@@ -191,6 +266,7 @@ bool rf_thread_dump(const char *directory, int rank, struct rf_symbols *symbols,
         if (!rf_thread_log_begin(dump.log, i, &cursor))
             continue;
         uint64_t lines = 0;
+        dump.openmp = (struct openmp){0};
         while (!ferror(stdout) &&
                (result = rf_thread_log_next(&cursor, &entry, error)) == RF_READ_EVENT)
             if ((all || entry.type != RF_THREAD_LOG_CHECK) && lines++ < limit)

@@ -16,6 +16,7 @@ struct rf_thread_counts {
     uint64_t turns, failures, values; /* what is written of these */
     uint64_t bytes;
     enum rf_thread_order order;
+    uint32_t unseen; /* enum rf_thread_log_unseen */
 };
 
 /* Should there be a log of this rank, as the manifest says, and is none? */
@@ -24,7 +25,7 @@ bool rf_thread_log_missing(const char *directory, const json_t *manifest, int ra
 /* Reads the log to its end. True if it is whole, or there is none. */
 bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *counts,
                       struct rf_error *error);
-/* "edges", "rolt" or "every". */
+/* As the option has them: "edges", "rolt" ... */
 const char *rf_thread_order_name(enum rf_thread_order order);
 /* "pthread_mutex_lock" */
 const char *rf_thread_operation(uint32_t number);

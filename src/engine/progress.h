@@ -59,7 +59,7 @@ struct rf_progress {
 
    REFRAIN_SCHEME order | data
 
-   REFRAIN_THREADS  record: edges | rolt: how the order between threads is kept
+   REFRAIN_THREADS  record: edges | rolt ...: how the order between threads is kept
 
    REFRAIN_KEEP   replay: the ranks that keep what they get from MPI, as 7,9-11
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "threads/hook.h"
+#include "threads/races.h"
 
 #define LOCKS 256u
 
@@ -53,10 +54,27 @@ static void end(struct rf_thread *self, const volatile void *object, uintptr_t a
     }
 }
 
-#define WITH_TURN(object, operation)                                                               \
+/* Valgrind does not know what an atomic operation orders: a load nothing before it, a store nothing
+   after it. */
+static void tell_before(const volatile void *object, int order) {
+    if (order == __ATOMIC_RELEASE || order == __ATOMIC_ACQ_REL || order == __ATOMIC_SEQ_CST)
+        rf_race_before((const void *)object);
+}
+
+static void tell_after(const volatile void *object, int order) {
+    if (order != __ATOMIC_RELAXED && order != __ATOMIC_RELEASE)
+        rf_race_after((const void *)object);
+}
+
+#define LOAD_ORDER (order == __ATOMIC_SEQ_CST ? __ATOMIC_ACQUIRE : order)
+#define STORE_ORDER (order == __ATOMIC_SEQ_CST ? __ATOMIC_RELEASE : order)
+
+#define WITH_TURN(object, order, operation)                                                        \
     do {                                                                                           \
         struct rf_thread *self = begin(object, RF_HERE_ADDRESS);                                   \
+        tell_before(object, order);                                                                \
         operation;                                                                                 \
+        tell_after(object, order);                                                                 \
         end(self, object, RF_HERE_ADDRESS);                                                        \
     } while (0)
 
@@ -68,46 +86,44 @@ static void end(struct rf_thread *self, const volatile void *object, uintptr_t a
 #define UPDATE(size, type, name)                                                                   \
     HOOK(type, fetch_##name##_##size, (volatile void *object, type value, int order)) {            \
         type before;                                                                               \
-        (void)order;                                                                               \
-        WITH_TURN(object, before = __atomic_fetch_##name((volatile type *)object, value,           \
-                                                         __ATOMIC_SEQ_CST));                       \
+        WITH_TURN(object, order,                                                                   \
+                  before =                                                                         \
+                      __atomic_fetch_##name((volatile type *)object, value, __ATOMIC_SEQ_CST));    \
         return before;                                                                             \
     }                                                                                              \
     HOOK(type, name##_fetch_##size, (volatile void *object, type value, int order)) {              \
         type after;                                                                                \
-        (void)order;                                                                               \
-        WITH_TURN(object, after = __atomic_##name##_fetch((volatile type *)object, value,          \
-                                                          __ATOMIC_SEQ_CST));                      \
+        WITH_TURN(object, order,                                                                   \
+                  after =                                                                          \
+                      __atomic_##name##_fetch((volatile type *)object, value, __ATOMIC_SEQ_CST));  \
         return after;                                                                              \
     }
 
 #define SIZE(size, type)                                                                           \
     HOOK(type, load_##size, (const volatile void *object, int order)) {                            \
         type value;                                                                                \
-        (void)order;                                                                               \
-        WITH_TURN(object,                                                                          \
+        WITH_TURN(object, LOAD_ORDER,                                                              \
                   value = __atomic_load_n((const volatile type *)object, __ATOMIC_SEQ_CST));       \
         return value;                                                                              \
     }                                                                                              \
     HOOK(void, store_##size, (volatile void *object, type value, int order)) {                     \
-        (void)order;                                                                               \
-        WITH_TURN(object, __atomic_store_n((volatile type *)object, value, __ATOMIC_SEQ_CST));     \
+        WITH_TURN(object, STORE_ORDER,                                                             \
+                  __atomic_store_n((volatile type *)object, value, __ATOMIC_SEQ_CST));             \
     }                                                                                              \
     HOOK(type, exchange_##size, (volatile void *object, type value, int order)) {                  \
         type before;                                                                               \
-        (void)order;                                                                               \
-        WITH_TURN(object,                                                                          \
+        WITH_TURN(object, order,                                                                   \
                   before = __atomic_exchange_n((volatile type *)object, value, __ATOMIC_SEQ_CST)); \
         return before;                                                                             \
     }                                                                                              \
     HOOK(bool, compare_exchange_##size,                                                            \
          (volatile void *object, void *expected, type value, int success, int failure)) {          \
         bool done;                                                                                 \
-        (void)success;                                                                             \
         (void)failure;                                                                             \
-        WITH_TURN(object, done = __atomic_compare_exchange_n((volatile type *)object,              \
-                                                             (type *)expected, value, false,       \
-                                                             __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)); \
+        WITH_TURN(object, success,                                                                 \
+                  done = __atomic_compare_exchange_n((volatile type *)object, (type *)expected,    \
+                                                     value, false, __ATOMIC_SEQ_CST,               \
+                                                     __ATOMIC_SEQ_CST));                           \
         return done;                                                                               \
     }                                                                                              \
     UPDATE(size, type, add)                                                                        \
@@ -146,24 +162,24 @@ static void *find(const char *name) {
 
 HOOK(void, load, (size_t size, const volatile void *object, void *value, int order)) {
     REAL(load);
-    WITH_TURN(object, real(size, object, value, order));
+    WITH_TURN(object, LOAD_ORDER, real(size, object, value, order));
 }
 
 HOOK(void, store, (size_t size, volatile void *object, void *value, int order)) {
     REAL(store);
-    WITH_TURN(object, real(size, object, value, order));
+    WITH_TURN(object, STORE_ORDER, real(size, object, value, order));
 }
 
 HOOK(void, exchange, (size_t size, volatile void *object, void *value, void *before, int order)) {
     REAL(exchange);
-    WITH_TURN(object, real(size, object, value, before, order));
+    WITH_TURN(object, order, real(size, object, value, before, order));
 }
 
 HOOK(bool, compare_exchange,
      (size_t size, volatile void *object, void *expected, void *value, int success, int failure)) {
     REAL(compare_exchange);
     bool done;
-    WITH_TURN(object, done = real(size, object, expected, value, success, failure));
+    WITH_TURN(object, success, done = real(size, object, expected, value, success, failure));
     return done;
 }
 
@@ -172,20 +188,20 @@ __extension__ typedef unsigned __int128 wide;
 HOOK(wide, load_16, (const volatile void *object, int order)) {
     REAL(load_16);
     wide value;
-    WITH_TURN(object, value = real(object, order));
+    WITH_TURN(object, LOAD_ORDER, value = real(object, order));
     return value;
 }
 
 HOOK(void, store_16, (volatile void *object, wide value, int order)) {
     REAL(store_16);
-    WITH_TURN(object, real(object, value, order));
+    WITH_TURN(object, STORE_ORDER, real(object, value, order));
 }
 
 #define WIDE(name)                                                                                 \
     HOOK(wide, name##_16, (volatile void *object, wide value, int order)) {                        \
         REAL(name##_16);                                                                           \
         wide result;                                                                               \
-        WITH_TURN(object, result = real(object, value, order));                                    \
+        WITH_TURN(object, order, result = real(object, value, order));                             \
         return result;                                                                             \
     }
 
@@ -207,6 +223,6 @@ HOOK(bool, compare_exchange_16,
      (volatile void *object, void *expected, wide value, int success, int failure)) {
     REAL(compare_exchange_16);
     bool done;
-    WITH_TURN(object, done = real(object, expected, value, success, failure));
+    WITH_TURN(object, success, done = real(object, expected, value, success, failure));
     return done;
 }

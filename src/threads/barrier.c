@@ -4,7 +4,7 @@
 RF_HOOK int pthread_barrier_wait(pthread_barrier_t *barrier) {
     RF_PASS(pthread_barrier_wait(barrier));
     int code;
-    if (rf_ticks())
+    if (rf_clocks())
         rf_tick(self, RF_OP_BARRIER_ARRIVE, RF_HERE_ADDRESS, barrier);
     if (!rf_threads.replays) {
         code = rf_real_functions.pthread_barrier_wait(barrier);
@@ -12,7 +12,7 @@ RF_HOOK int pthread_barrier_wait(pthread_barrier_t *barrier) {
             rf_value_record(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS, code);
         else
             rf_step_record(self, RF_OP_BARRIER_WAIT);
-        if (rf_ticks())
+        if (rf_clocks())
             rf_tick(self, RF_OP_BARRIER_LEAVE, RF_HERE_ADDRESS, barrier);
         return code;
     }
@@ -21,7 +21,7 @@ RF_HOOK int pthread_barrier_wait(pthread_barrier_t *barrier) {
     int64_t recorded = 0;
     /* With clocks the others have to know when this one leaves, or they would wait for it and never
        arrive. */
-    bool early = rf_ticks() && !rf_turn_cut(self);
+    bool early = rf_clocks() && !rf_turn_cut(self);
     if (early)
         rf_step_play(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS, &recorded);
     rf_turn_blocks(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS);
@@ -29,7 +29,7 @@ RF_HOOK int pthread_barrier_wait(pthread_barrier_t *barrier) {
     rf_turn_goes_on(self);
     if (!early)
         rf_step_play(self, RF_OP_BARRIER_WAIT, RF_HERE_ADDRESS, &recorded);
-    if (rf_ticks() && !self->free)
+    if (rf_clocks() && !self->free)
         rf_tick(self, RF_OP_BARRIER_LEAVE, RF_HERE_ADDRESS, barrier);
     return self->free ? code : (int)recorded;
 }

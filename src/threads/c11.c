@@ -34,7 +34,7 @@ RF_HOOK int thrd_join(thrd_t thread, int *result) {
     int code;
     if (!rf_threads.replays) {
         code = rf_real_functions.thrd_join(thread, result);
-        if (rf_ticks())
+        if (rf_joins_tick())
             rf_rolt_take(self, RF_OP_THRD_JOIN, RF_HERE_ADDRESS, (void *)thread);
         else
             rf_step_record(self, RF_OP_THRD_JOIN);
@@ -111,7 +111,7 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 RF_HOOK int cnd_wait(cnd_t *condition, mtx_t *mutex) {
     RF_PASS(cnd_wait(condition, mutex));
     uintptr_t address = RF_HERE_ADDRESS;
-    if (rf_ticks())
+    if (rf_unlocks_tick())
         rf_tick(self, RF_OP_UNLOCK, address, mutex);
     if (rf_threads.replays)
         return replay(self, RF_OP_CND_WAIT, address, condition, mutex);
@@ -123,7 +123,7 @@ RF_HOOK int cnd_timedwait(cnd_t *restrict condition, mtx_t *restrict mutex,
                           const struct timespec *restrict until) {
     RF_PASS(cnd_timedwait(condition, mutex, until));
     uintptr_t address = RF_HERE_ADDRESS;
-    if (rf_ticks())
+    if (rf_unlocks_tick())
         rf_tick(self, RF_OP_UNLOCK, address, mutex);
     if (rf_threads.replays)
         return replay(self, RF_OP_CND_TIMEDWAIT, address, condition, mutex);

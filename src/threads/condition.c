@@ -43,7 +43,7 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 #define WAIT(operation, plain)                                                                     \
     do {                                                                                           \
         uintptr_t address = RF_HERE_ADDRESS;                                                       \
-        if (rf_ticks())                                                                            \
+        if (rf_unlocks_tick())                                                                     \
             rf_tick(self, RF_OP_UNLOCK, address, mutex);                                           \
         if (!rf_threads.replays) {                                                                 \
             int result;                                                                            \

@@ -24,7 +24,7 @@ struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what
         rf_value_record(self, what, address, child ? child->number : RF_NO_THREAD);
         return child;
     }
-    if (rf_ticks() && rf_replay_has_value(self, what))
+    if (rf_clocks() && rf_replay_has_value(self, what))
         rf_rolt_announce(self, (uint32_t)self->next.value);
     uint32_t number = (uint32_t)rf_value_play(self, what, address);
     if (self->free ||
@@ -70,7 +70,7 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 /* The end of the other thread orders by itself, but clocks have to go on. */
 static void record_join(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                         pthread_t thread) {
-    if (rf_ticks())
+    if (rf_joins_tick())
         rf_rolt_take(self, what, address, (void *)thread);
     else
         rf_step_record(self, what);

@@ -127,7 +127,7 @@ static inline int rf_record_wait(struct rf_thread *self, enum rf_operation what,
 #define RF_UNLOCK_OTHER(address, object, plain, wake)                                              \
     do {                                                                                           \
         struct rf_thread *self = rf_self;                                                          \
-        if (rf_ticks() && rf_here_from(address))                                                   \
+        if (rf_unlocks_tick() && rf_here_from(address))                                            \
             rf_tick(self, RF_OP_UNLOCK, address, object);                                          \
         int code = rf_real()->plain;                                                               \
         if (self && rf_threads.replays)                                                            \

@@ -68,9 +68,18 @@ struct rf_omp_member {
     uint64_t ordered;  /* ordered loops begun */
     uint64_t singles;  /* met */
     struct rf_omp_gate *gate;
+    unsigned crossing;             /* loops in one whose iterations wait for each other */
     bool loop_fixed;               /* its loop has a static schedule after all */
     struct rf_omp_task *implicit;  /* the task that every member is in from the beginning */
     struct rf_omp_task *suspended; /* the one that the thread was in before */
+};
+
+/* What tools that look for data races know the order of a team by, which they cannot see: the
+   addresses of these. */
+struct rf_omp_marks {
+    char fork, join, ordered;
+    char barrier[2];    /* nobody is two of them behind another member */
+    char crossing[123]; /* of iterations that wait for each other: see openmp_ordered.c */
 };
 
 /* A team, for as long as one of its threads may still ask for something in it. */
@@ -81,10 +90,13 @@ struct rf_omp_team {
     int references;
     unsigned size;
     bool loop_fixed;
+    bool dynamic; /* its size was chosen here, and libgomp's setting is to be put back */
     struct rf_omp_member master;
     void *copied; /* what a single gives to the others */
+    struct rf_omp_marks marks;
     /* Replay. */
     int lock;
+    int forked;                 /* only if data races are looked for */
     uint64_t singles;           /* for which it is known who the one is */
     struct rf_omp_gate *gates;  /* of ordered loops */
     struct rf_omp_task **tasks; /* created and not yet begun, by their names */
@@ -98,6 +110,11 @@ void rf_omp_barrier(uintptr_t address, void (*real)(void));
 /* Has the schedule that the environment or the program has chosen no decisions in it? */
 bool rf_omp_schedule_fixed(void);
 
+/* ---- openmp_cancel.c ---- */
+
+/* Says at the end of the recording that this was used: bits of enum rf_thread_log_unseen. */
+void rf_omp_unseen(uint32_t what);
+
 /* ---- openmp_task.c ---- */
 
 /* A member begins, and ends. */
@@ -109,6 +126,11 @@ void rf_omp_implicit_leave(struct rf_omp_member *member);
 uint64_t rf_omp_point(uintptr_t address);
 void rf_omp_point_after(uintptr_t address, uint64_t point);
 void rf_omp_tasks_free(struct rf_omp_team *team);
+
+/* ---- openmp_ordered.c ---- */
+
+/* The thread begins a loop whose iterations wait for each other, by so many numbers. */
+void rf_omp_crossing(unsigned count);
 
 /* ---- openmp_loop.c ---- */
 

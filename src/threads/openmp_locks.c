@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "threads/openmp.h"
+#include "threads/races.h"
 
 /* All critical sections without a name are one, and so are all atomic regions. */
 static const char critical, atomic;
@@ -22,10 +23,12 @@ static const char critical, atomic;
             rf_turn_goes_on(self);                                                                 \
             rf_turn_played(self);                                                                  \
         }                                                                                          \
+        rf_race_after(object);                                                                     \
     } while (0)
 
-#define LEAVE(call)                                                                                \
+#define LEAVE(object, call)                                                                        \
     do {                                                                                           \
+        rf_race_before(object);                                                                    \
         rf_gomp()->call;                                                                           \
         if (rf_self && rf_threads.replays)                                                         \
             rf_turn_wake(rf_self);                                                                 \
@@ -36,7 +39,7 @@ void GOMP_critical_start(void) {
 }
 
 void GOMP_critical_end(void) {
-    LEAVE(GOMP_critical_end());
+    LEAVE(&critical, GOMP_critical_end());
 }
 
 void GOMP_critical_name_start(void **name) {
@@ -44,7 +47,7 @@ void GOMP_critical_name_start(void **name) {
 }
 
 void GOMP_critical_name_end(void **name) {
-    LEAVE(GOMP_critical_name_end(name));
+    LEAVE(name, GOMP_critical_name_end(name));
 }
 
 void GOMP_atomic_start(void) {
@@ -52,7 +55,7 @@ void GOMP_atomic_start(void) {
 }
 
 void GOMP_atomic_end(void) {
-    LEAVE(GOMP_atomic_end());
+    LEAVE(&atomic, GOMP_atomic_end());
 }
 
 /* The lock was got in the recording: now its holder may still be about to release it. */
@@ -77,6 +80,7 @@ static int test(enum rf_operation operation, uintptr_t address, void *lock, int 
         sched_yield();
     rf_turn_goes_on(self);
     rf_turn_played(self);
+    rf_race_after(lock);
     return got;
 }
 
@@ -86,7 +90,7 @@ static int test(enum rf_operation operation, uintptr_t address, void *lock, int 
         ENTER(OMP_SET_##KIND, lock, omp_set_##kind##end(lock));                                    \
     }                                                                                              \
     void omp_unset_##kind##end(void *lock) {                                                       \
-        LEAVE(omp_unset_##kind##end(lock));                                                        \
+        LEAVE(lock, omp_unset_##kind##end(lock));                                                  \
     }                                                                                              \
     int omp_test_##kind##end(void *lock) {                                                         \
         return test(RF_OP_OMP_TEST_##KIND, RF_HERE_ADDRESS, lock,                                  \

@@ -9,11 +9,9 @@
    part that was recorded, in the order in which they were handed out; this is the order of the
    iterations themselves, so it need not be recorded. */
 #include "threads/openmp.h"
+#include "threads/openmp_coding.h"
 
 typedef unsigned long long ull;
-
-/* How a chunk is coded: (its start, from the end of the thread's last one) * 4 + a code. */
-enum { SAME_LENGTH, NEW_LENGTH, FAR };
 
 struct chunk {
     uint64_t start, end;
@@ -30,13 +28,13 @@ static void record_chunk(struct rf_thread *self, uintptr_t address, bool got, ui
     int64_t distance = (int64_t)(start - last.end);
     int64_t length = (int64_t)(end - start);
     if (distance >= INT64_MAX / 8 || distance <= INT64_MIN / 8) {
-        rf_value_record(self, RF_OP_OMP_CHUNK, address, FAR);
+        rf_value_record(self, RF_OP_OMP_CHUNK, address, RF_CHUNK_FAR);
         rf_value_record(self, RF_OP_OMP_CHUNK_PART, address, (int64_t)start);
         rf_value_record(self, RF_OP_OMP_CHUNK_PART, address, length);
     } else if (end - start == last.end - last.start) {
-        rf_value_record(self, RF_OP_OMP_CHUNK, address, distance * 4 + SAME_LENGTH);
+        rf_value_record(self, RF_OP_OMP_CHUNK, address, distance * 4 + RF_CHUNK_SAME_LENGTH);
     } else {
-        rf_value_record(self, RF_OP_OMP_CHUNK, address, distance * 4 + NEW_LENGTH);
+        rf_value_record(self, RF_OP_OMP_CHUNK, address, distance * 4 + RF_CHUNK_NEW_LENGTH);
         rf_value_record(self, RF_OP_OMP_CHUNK_PART, address, length);
     }
     last = (struct chunk){start, end};
@@ -50,9 +48,9 @@ static bool play_chunk(struct rf_thread *self, uintptr_t address, struct chunk *
         return false;
     uint64_t length = last.end - last.start;
     chunk->start = last.end + (uint64_t)(value >> 2);
-    if ((value & 3) == FAR)
+    if ((value & 3) == RF_CHUNK_FAR)
         chunk->start = (uint64_t)rf_value_play(self, RF_OP_OMP_CHUNK_PART, address);
-    if ((value & 3) != SAME_LENGTH)
+    if ((value & 3) != RF_CHUNK_SAME_LENGTH)
         length = (uint64_t)rf_value_play(self, RF_OP_OMP_CHUNK_PART, address);
     chunk->end = chunk->start + length;
     last = *chunk;
@@ -286,25 +284,35 @@ NEXT_ORDERED(GOMP_loop_ordered_runtime_next, long)
 NEXT_ORDERED(GOMP_loop_ull_ordered_runtime_next, ull)
 
 /* Iterations that wait for each other: libgomp finds them by their numbers, whoever runs them. */
-#define LOOP_DOACROSS(kind)                                                                        \
+#define FIRST_CROSSING(fixed, call)                                                                \
+    do {                                                                                           \
+        rf_omp_crossing(count);                                                                    \
+        FIRST(fixed, call);                                                                        \
+    } while (0)
+
+#define LOOP_DOACROSS(kind, fixed)                                                                 \
     bool GOMP_loop_doacross_##kind##_start(unsigned count, long *counts, long chunk, long *from,   \
                                            long *to) {                                             \
-        FIRST(false, GOMP_loop_doacross_##kind##_start(count, counts, chunk, from, to));           \
+        FIRST_CROSSING(fixed, GOMP_loop_doacross_##kind##_start(count, counts, chunk, from, to));  \
     }                                                                                              \
     bool GOMP_loop_ull_doacross_##kind##_start(unsigned count, ull *counts, ull chunk, ull *from,  \
                                                ull *to) {                                          \
-        FIRST(false, GOMP_loop_ull_doacross_##kind##_start(count, counts, chunk, from, to));       \
+        FIRST_CROSSING(fixed,                                                                      \
+                       GOMP_loop_ull_doacross_##kind##_start(count, counts, chunk, from, to));     \
     }
 
-LOOP_DOACROSS(dynamic)
-LOOP_DOACROSS(guided)
+LOOP_DOACROSS(static, true)
+LOOP_DOACROSS(dynamic, false)
+LOOP_DOACROSS(guided, false)
 
 bool GOMP_loop_doacross_runtime_start(unsigned count, long *counts, long *from, long *to) {
-    FIRST(rf_omp_schedule_fixed(), GOMP_loop_doacross_runtime_start(count, counts, from, to));
+    FIRST_CROSSING(rf_omp_schedule_fixed(),
+                   GOMP_loop_doacross_runtime_start(count, counts, from, to));
 }
 
 bool GOMP_loop_ull_doacross_runtime_start(unsigned count, ull *counts, ull *from, ull *to) {
-    FIRST(rf_omp_schedule_fixed(), GOMP_loop_ull_doacross_runtime_start(count, counts, from, to));
+    FIRST_CROSSING(rf_omp_schedule_fixed(),
+                   GOMP_loop_ull_doacross_runtime_start(count, counts, from, to));
 }
 
 /* The general form. Without `from` the compiler divides the loop itself. */
@@ -342,12 +350,14 @@ bool GOMP_loop_ull_ordered_start(bool up, ull start, ull end, ull step, long sch
 
 bool GOMP_loop_doacross_start(unsigned count, long *counts, long schedule, long chunk, long *from,
                               long *to, uintptr_t *reductions, void **memory) {
-    FIRST(is_fixed(schedule, from),
-          GOMP_loop_doacross_start(count, counts, schedule, chunk, from, to, reductions, memory));
+    FIRST_CROSSING(
+        is_fixed(schedule, from),
+        GOMP_loop_doacross_start(count, counts, schedule, chunk, from, to, reductions, memory));
 }
 
 bool GOMP_loop_ull_doacross_start(unsigned count, ull *counts, long schedule, ull chunk, ull *from,
                                   ull *to, uintptr_t *reductions, void **memory) {
-    FIRST(is_fixed(schedule, from), GOMP_loop_ull_doacross_start(count, counts, schedule, chunk,
-                                                                 from, to, reductions, memory));
+    FIRST_CROSSING(
+        is_fixed(schedule, from),
+        GOMP_loop_ull_doacross_start(count, counts, schedule, chunk, from, to, reductions, memory));
 }

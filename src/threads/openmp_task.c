@@ -3,12 +3,14 @@
 #include <stdalign.h>
 #include <string.h>
 
+#include "threads/races.h"
+
 #define BUCKETS 256u
 
 _Thread_local struct rf_omp_task *rf_omp_task;
 
 /* The points that the thread has come to, the one that it is in, and the one that its log or its
-   recording told of last. In the log, 2 * name is a task, 1 + 2 * distance another point. */
+   recording told of last: see openmp_coding.h. */
 static _Thread_local uint64_t points __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t point_here __attribute__((tls_model("initial-exec")));
 static _Thread_local uint64_t point_told __attribute__((tls_model("initial-exec")));
@@ -60,7 +62,7 @@ static struct rf_omp_task *make(struct rf_omp_member *member,
     task->references = 1;
     task->depends = depends;
     if (depends)
-        rf_omp_depend_copy(request->depend, task->depend);
+        task->written = rf_omp_depend_copy(request->depend, task->depend);
     task->arguments = behind(task, align);
     if (request->copy)
         request->copy(task->arguments, request->data);
@@ -75,6 +77,7 @@ static struct rf_omp_task *make(struct rf_omp_member *member,
     /* This thread may still be in a barrier that others have left. */
     task->barriers =
         rf_omp_task->barriers > member->barriers ? rf_omp_task->barriers : member->barriers;
+    rf_race_before(task);
     return task;
 }
 
@@ -84,7 +87,13 @@ static void run(struct rf_omp_task *task) {
     rf_omp_task = task;
     struct rf_omp_group *group = task->group;
     rf_omp_depend_turns(task->address, task->depend, task->depends);
+    rf_race_after(task);
+    rf_omp_depend_after(task->depend, task->depends, task->written);
     task->function(task->arguments);
+    rf_omp_depend_before(task->depend, task->depends, task->written);
+    rf_race_before(&task->parent->unfinished);
+    if (group)
+        rf_race_before(&group->unfinished);
     rf_omp_depend_turns(task->address, task->depend, task->depends);
     rf_omp_task = before;
     /* Whoever waits for the group or for the children may go on with the last of them: nothing of
@@ -274,6 +283,8 @@ void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *
                void *event) {
     struct rf_thread *self = rf_omp_member ? rf_here() : NULL;
     /* One that is done only when an event is there is left to libgomp. */
+    if (self && flags & RF_TASK_DETACH)
+        rf_omp_unseen(RF_UNSEEN_DETACH);
     if (!self || flags & RF_TASK_DETACH) {
         rf_gomp()->GOMP_task(function, data, copy, size, align, deferrable, flags, depend, priority,
                              event);
@@ -300,6 +311,8 @@ void GOMP_taskwait(void) {
             await_zero(self, RF_HERE_ADDRESS, &rf_omp_task->unfinished);
     }
     rf_gomp()->GOMP_taskwait();
+    if (rf_omp_task)
+        rf_race_after(&rf_omp_task->unfinished);
 }
 
 void GOMP_taskwait_depend(void **depend) {
@@ -311,8 +324,9 @@ void GOMP_taskwait_depend(void **depend) {
         return;
     size_t count = rf_omp_depend_count(depend);
     void **addresses = rf_omp_allocate((count + 1) * sizeof *addresses);
-    rf_omp_depend_copy(depend, addresses);
+    size_t written = rf_omp_depend_copy(depend, addresses);
     rf_omp_depend_turns(RF_HERE_ADDRESS, addresses, count);
+    rf_omp_depend_after(addresses, count, written);
     rf_omp_free(addresses);
 }
 
@@ -335,6 +349,7 @@ void GOMP_taskgroup_end(void) {
     }
     rf_gomp()->GOMP_taskgroup_end();
     if (group) {
+        rf_race_after(&group->unfinished);
         rf_omp_task->group = group->outer;
         rf_omp_free(group);
     }

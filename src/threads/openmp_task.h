@@ -49,8 +49,8 @@ struct rf_omp_task {
     int references;             /* itself, and its children */
     uint64_t unfinished;        /* children; replay */
     uint64_t barriers;          /* passed by the team when it was created */
-    size_t depends;
-    void *depend[]; /* the arguments lie behind them */
+    size_t depends, written;    /* addresses; so many of them, the first ones, not only read */
+    void *depend[];             /* the arguments lie behind them */
 };
 
 /* A task as the program describes it. */
@@ -76,11 +76,15 @@ void rf_omp_task_create(const struct rf_omp_request *request);
 
 /* ---- openmp_depend.c ---- */
 
-/* How many addresses the program's list has, and these. */
+/* How many addresses the program's list has, and these; returns how many, the first ones, are not
+   only read. */
 size_t rf_omp_depend_count(void **depend);
-void rf_omp_depend_copy(void **depend, void **addresses);
+size_t rf_omp_depend_copy(void **depend, void **addresses);
 /* A place in the order of each of them: at the beginning and at the end of a task that depends on
    them. Tasks that libgomp keeps apart are so kept apart in a replay, in the recorded order. */
 void rf_omp_depend_turns(uintptr_t address, void *const *addresses, size_t count);
+/* For tools that look for data races: the beginning and the end of such a task. */
+void rf_omp_depend_after(void *const *addresses, size_t count, size_t written);
+void rf_omp_depend_before(void *const *addresses, size_t count, size_t written);
 
 #endif

@@ -1,7 +1,10 @@
 /* Teams of threads, and their barriers. */
 #include <pthread.h>
+#include <stdlib.h>
 
+#include "threads/create.h"
 #include "threads/openmp.h"
+#include "threads/races.h"
 
 _Thread_local struct rf_omp_member *rf_omp_member;
 
@@ -72,9 +75,12 @@ void rf_omp_barrier(uintptr_t address, void (*real)(void)) {
     }
     struct rf_thread *self = rf_threads.replays ? rf_here() : NULL;
     uint64_t point = rf_omp_point(address);
+    const char *mark = &member->team->marks.barrier[member->barriers % 2];
     if (self)
         rf_turn_blocks(self, RF_OP_OMP_BARRIER, address);
+    rf_race_before(mark);
     real();
+    rf_race_after(mark);
     if (self)
         rf_turn_goes_on(self);
     member->barriers++;
@@ -146,12 +152,37 @@ void GOMP_workshare_task_reduction_unregister(bool given_up) {
 
 /* ---- parallel regions ---- */
 
+static bool is_forked(void *what, uint64_t unused) {
+    (void)unused;
+    return __atomic_load_n((int *)what, __ATOMIC_ACQUIRE);
+}
+
+/* All that the master did before comes before what the others do, also what it did inside libgomp,
+   which may have made memory for them. So it is the master that tells of it in here, and the others
+   wait for that. */
+static void tell_fork(struct rf_omp_team *team) {
+    if (rf_omp_member->number == 0) {
+        rf_race_before(&team->marks.fork);
+        __atomic_store_n(&team->forked, 1, __ATOMIC_RELEASE);
+        rf_omp_changed();
+    } else {
+        rf_omp_await(rf_here(), RF_OP_OMP_BARRIER, (uintptr_t)team->function, is_forked,
+                     &team->forked, 0);
+        rf_race_after(&team->marks.fork);
+    }
+}
+
 static void run_member(void *argument) {
     struct rf_omp_team *team = argument;
     __atomic_store_n(&team->size, (unsigned)rf_gomp()->omp_get_num_threads(), __ATOMIC_RELAXED);
     enter(team, (unsigned)rf_gomp()->omp_get_thread_num());
+    if (team->dynamic)
+        rf_gomp()->omp_set_dynamic(true);
+    if (__builtin_expect(rf_threads.races, 0))
+        tell_fork(team);
     team->function(team->data);
     rf_omp_point((uintptr_t)team->function);
+    rf_race_before(&team->marks.join);
 }
 
 static struct rf_omp_team *begin(void (*function)(void *), void *data) {
@@ -170,11 +201,47 @@ bool rf_omp_schedule_fixed(void) {
     return kind == STATIC || kind == AUTO;
 }
 
+/* How many threads a team gets if libgomp may choose: what the load of the machine leaves, as it
+   does it itself. */
+static unsigned choose(unsigned threads) {
+    double loads[3];
+    unsigned most = threads ? threads : (unsigned)rf_gomp()->omp_get_max_threads();
+    unsigned processors = (unsigned)rf_gomp()->omp_get_num_procs();
+    unsigned load = getloadavg(loads, 3) == 3 ? (unsigned)(loads[2] + 0.1) : 0;
+    unsigned left = load < processors ? processors - load : 1;
+    return left < most ? left : most;
+}
+
+/* With `omp_set_dynamic` the number of threads is open. It is chosen here instead of by libgomp,
+   which then has to take it as it is. */
+static unsigned size_of(struct rf_omp_team *team, uintptr_t address, unsigned threads) {
+    if (threads == 1 || !rf_gomp()->omp_get_dynamic() || !rf_creates(address))
+        return threads;
+    struct rf_thread *self = rf_self;
+    unsigned size;
+    if (rf_threads.replays) {
+        size = (unsigned)rf_value_play(self, RF_OP_OMP_TEAM, address);
+        if (self->free)
+            return threads;
+    } else {
+        size = choose(threads);
+        rf_threads.head->teams = 1;
+        rf_value_record(self, RF_OP_OMP_TEAM, address, size);
+    }
+    team->dynamic = true;
+    rf_gomp()->omp_set_dynamic(false);
+    return size;
+}
+
 #define PARALLEL(prepare, call)                                                                    \
     do {                                                                                           \
         struct rf_omp_team *team = begin(function, data);                                          \
         prepare;                                                                                   \
+        threads = size_of(team, RF_HERE_ADDRESS, threads);                                         \
         call;                                                                                      \
+        if (team->dynamic)                                                                         \
+            rf_gomp()->omp_set_dynamic(true);                                                      \
+        rf_race_after(&team->marks.join);                                                          \
         leave(&team->master);                                                                      \
     } while (0)
 

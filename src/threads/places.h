@@ -24,7 +24,7 @@ struct rf_place {
     volatile uint64_t next;              /* logical clocks: its next turn comes then or later */
     volatile uint32_t state;             /* enum rf_place_state */
     volatile uint32_t thread;            /* waited for */
-    volatile uint64_t count;             /* until it has done so many operations */
+    volatile uint64_t count;             /* until it has done so many, or its clock shows that */
     uint64_t recorded;
     int32_t task;     /* the kernel's number of it */
     uint64_t address; /* of the call below */
@@ -38,6 +38,7 @@ struct rf_places {
     uint32_t magic;
     int32_t rank, pid;
     uint32_t count;
+    uint32_t clocks;        /* 1: the order is one of logical clocks */
     volatile uint32_t free; /* past the end of a recording that was cut off */
     struct rf_place place[];
 };

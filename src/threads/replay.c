@@ -206,7 +206,7 @@ static bool anybody_runs(bool thoroughly) {
         if (place->state == RF_PLACE_RUNS)
             return true;
         if (place->state == RF_PLACE_WAITS && place->thread < rf_threads.places->count &&
-            !rf_ticks() && has_done(&rf_threads.places->place[place->thread], place->count))
+            !rf_clocks() && has_done(&rf_threads.places->place[place->thread], place->count))
             return true;
         if (thoroughly && (place->state == RF_PLACE_WAITS || place->state == RF_PLACE_BLOCKS) &&
             !sleeps(place))
@@ -286,7 +286,7 @@ static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t add
     }
     self->done++;
     __atomic_store_n(&self->place->done, self->done, __ATOMIC_RELEASE);
-    if (rf_ticks())
+    if (rf_clocks())
         rf_rolt_show(self);
 }
 
@@ -312,6 +312,12 @@ bool rf_failure_play(struct rf_thread *self, enum rf_operation what, uintptr_t a
     return true;
 }
 
+/* Moves a clock only if clocks tick. */
+static bool joins(enum rf_operation what) {
+    return what == RF_OP_JOIN || what == RF_OP_TRYJOIN || what == RF_OP_TIMEDJOIN ||
+           what == RF_OP_THRD_JOIN;
+}
+
 int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     int code;
     rf_turn_wake_soon(self);
@@ -325,7 +331,7 @@ int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t addr
         finish(self, what, address);
         return code;
     }
-    if (rf_ticks()) {
+    if (rf_clocks() && (rf_joins_tick() || !joins(what))) {
         if (at_entry(self) && self->next.type == RF_THREAD_LOG_JUMP)
             compare(self, what, address);
         show(self, what, address);
@@ -346,7 +352,7 @@ int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 
 void rf_turn_await_any(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     rf_turn_wake_soon(self);
-    if (rf_ticks()) {
+    if (rf_clocks()) {
         show(self, what, address);
         rf_rolt_await_any(self);
     }

@@ -2,7 +2,10 @@
    the larger one plus one; only jumps beyond the thread's own next value are written (4.2). A
    replay makes each turn wait until no thread can still come with a smaller time stamp. That is a
    total order, more than what happened: whatever the hooks do not see (a pipe, a flag, another
-   rank's answer) may contradict it, and the replay then stands still and says so. */
+   rank's answer) may contradict it, and the replay then stands still and says so.
+
+   The clocks also tick where locks are given up, and where threads begin, end and are joined (4.3);
+   RF_ORDER_ROLT_UNLOCKS and RF_ORDER_ROLT_JOINS show what that is good for. */
 #include <sched.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -25,13 +28,17 @@ void rf_rolt_take(struct rf_thread *self, enum rf_operation what, uintptr_t addr
     rf_commit(self, what);
 }
 
+uint64_t rf_rolt_first(const struct rf_thread *parent) {
+    return rf_joins_tick() ? parent->clock : 0;
+}
+
 /* A thread that is about to be created may come with small time stamps: the others have to know
    before its parent goes on to larger ones. */
 void rf_rolt_announce(const struct rf_thread *parent, uint32_t number) {
     if (number >= rf_threads.places->count)
         return;
     struct rf_place *place = &rf_threads.places->place[number];
-    __atomic_store_n(&place->next, parent->clock + 1, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&place->next, rf_rolt_first(parent) + 1, __ATOMIC_SEQ_CST);
     place->state = RF_PLACE_RUNS;
 }
 

@@ -98,7 +98,8 @@ static bool is_to_be_replayed(void) {
     if (!rf_thread_log_exist(rf_threads.trace, rf_threads.rank))
         return false;
     struct rf_thread_log *log = rf_thread_log_open(rf_threads.trace, rf_threads.rank, &ignored);
-    bool alone = log && rf_thread_log_threads(log) <= 1 && !getenv("REFRAIN_VALUES");
+    bool alone = log && rf_thread_log_threads(log) <= 1 && !rf_thread_log_head(log)->teams &&
+                 !getenv("REFRAIN_VALUES");
     rf_thread_log_close(log);
     return !alone;
 }
@@ -109,6 +110,14 @@ static void find_adapter_rank(void) {
     dlerror();
     dlerror();
     memcpy(&adapter_rank, &symbol, sizeof adapter_rank);
+}
+
+static enum rf_thread_order order_of(const char *name) {
+    return strcmp(name, "rolt") == 0              ? RF_ORDER_ROLT
+           : strcmp(name, "rolt-no-unlocks") == 0 ? RF_ORDER_ROLT_UNLOCKS
+           : strcmp(name, "rolt-no-joins") == 0   ? RF_ORDER_ROLT_JOINS
+           : strcmp(name, "every") == 0           ? RF_ORDER_EVERY
+                                                  : RF_ORDER_EDGES;
 }
 
 __attribute__((constructor)) static void look(void) {
@@ -124,10 +133,8 @@ __attribute__((constructor)) static void look(void) {
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && !alone))
         return;
     rf_threads.replays = strcmp(mode, "record") != 0;
-    rf_threads.order = order && strcmp(order, "rolt") == 0    ? RF_ORDER_ROLT
-                       : order && strcmp(order, "every") == 0 ? RF_ORDER_EVERY
-                                                              : RF_ORDER_EDGES;
-    rf_threads.unlocks = rf_threads.replays || rf_threads.order == RF_ORDER_ROLT;
+    rf_threads.order = order ? order_of(order) : RF_ORDER_EDGES;
+    rf_threads.unlocks = rf_threads.replays || rf_unlocks_tick();
     rf_threads.rank = adapter_rank ? -1 : find_rank();
     if (adapter_rank)
         rf_lineage_watch();
@@ -172,7 +179,7 @@ struct rf_thread *rf_thread_new(struct rf_thread *parent, uint32_t number) {
     if (!self)
         return NULL;
     self->number = number;
-    self->clock = parent->clock;
+    self->clock = rf_rolt_first(parent);
     bool good;
     if (rf_threads.replays) {
         good = begin_replay_of(self);
@@ -196,7 +203,7 @@ static void end_thread(void *argument) {
     }
     if (!rf_threads.on || getpid() != owner)
         return;
-    if (rf_ticks() && !self->free)
+    if (rf_joins_tick() && !self->free)
         rf_tick(self, RF_OP_THREAD_EXIT, 0, (void *)pthread_self());
     self->inside++;
     if (rf_threads.replays) {
@@ -281,8 +288,23 @@ static void wait_for_others(void) {
     }
 }
 
+/* The OpenMP of Clang and of Intel's compilers, whose calls are not hooked: is it loaded? */
+static bool has_other_openmp(void) {
+    static const char *const names[] = {"libomp.so.5", "libomp.so", "libiomp5.so"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        void *library = dlopen(names[i], RTLD_LAZY | RTLD_NOLOAD);
+        if (library) {
+            dlclose(library);
+            return true;
+        }
+    }
+    return dlsym(RTLD_DEFAULT, "__kmpc_fork_call") != NULL; /* linked into the program */
+}
+
 static void end_record(int status) {
     struct rf_thread_log_head *head = rf_threads.head;
+    if (has_other_openmp())
+        head->unseen |= RF_UNSEEN_OPENMP;
     for (uint32_t i = 0; i < head->threads; i++) {
         struct rf_thread_log_thread *record =
             __atomic_load_n(&rf_threads.records[i], __ATOMIC_ACQUIRE);
@@ -415,6 +437,7 @@ static bool begin_replay(struct rf_error *error) {
     rf_threads.places->rank = rf_threads.rank;
     rf_threads.places->pid = getpid();
     rf_threads.places->count = count;
+    rf_threads.places->clocks = rf_clocks();
     __atomic_store_n(&rf_threads.places->magic, RF_PLACES_MAGIC, __ATOMIC_RELEASE);
     if (rf_threads.plain && !open_replay(error))
         return false;

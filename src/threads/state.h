@@ -222,16 +222,27 @@ void rf_rolt_take(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 void rf_tick(struct rf_thread *self, enum rf_operation what, uintptr_t address,
              const volatile void *object);
 
-/* Does the order also need the ends of locks, threads and barriers? Edges do not. */
-RF_STEP bool rf_ticks(void) {
-    return __builtin_expect(rf_threads.order == RF_ORDER_ROLT, 0);
+/* Is the order one of clocks? These also tick where locks are given up, and where threads begin,
+   end and are joined, or the replay deadlocks: there are orders that leave out either, to show
+   that. */
+RF_STEP bool rf_clocks(void) {
+    return __builtin_expect(rf_threads.order >= RF_ORDER_ROLT, 0) &&
+           rf_threads.order != RF_ORDER_EVERY;
+}
+
+RF_STEP bool rf_unlocks_tick(void) {
+    return rf_clocks() && rf_threads.order != RF_ORDER_ROLT_UNLOCKS;
+}
+
+RF_STEP bool rf_joins_tick(void) {
+    return rf_clocks() && rf_threads.order != RF_ORDER_ROLT_JOINS;
 }
 
 /* Record: an operation on an object. Another thread's count is read before the object's word is
    changed: then an edge never points to what came later (see docs/threads.md). */
 RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                      const volatile void *object) {
-    if (__builtin_expect(rf_threads.order == RF_ORDER_ROLT, 0)) {
+    if (rf_clocks()) {
         rf_rolt_take(self, what, address, object);
         return;
     }

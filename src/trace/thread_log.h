@@ -24,7 +24,13 @@
          */
 
 /* How the order is kept. */
-enum rf_thread_order { RF_ORDER_EDGES = 1, RF_ORDER_ROLT = 2, RF_ORDER_EVERY = 3 };
+enum rf_thread_order {
+    RF_ORDER_EDGES = 1,
+    RF_ORDER_ROLT = 2,
+    RF_ORDER_EVERY = 3,
+    RF_ORDER_ROLT_UNLOCKS = 4, /* clocks do not tick when a lock is given up: wrong */
+    RF_ORDER_ROLT_JOINS = 5,   /* nor when a thread begins, ends and is joined: wrong */
+};
 
 /* What an entry says of an operation: its first number is RF_THREAD_LOG_TYPES * (operations since
    the entry before) + type, never 0. All but CHECK and AGAIN go on with the number of the site. */
@@ -41,6 +47,13 @@ enum rf_thread_log_type {
 #define RF_THREAD_LOG_TYPES 8u
 
 #define RF_THREAD_LOG_NAMELESS (-1)
+
+/* Bits. */
+enum rf_thread_log_unseen {
+    RF_UNSEEN_DETACH = 1,
+    RF_UNSEEN_CANCEL = 2,
+    RF_UNSEEN_OPENMP = 4,
+};
 
 enum rf_thread_log_state { RF_THREAD_RUNS, RF_THREAD_ENDED };
 
@@ -80,6 +93,8 @@ struct rf_thread_log_head {
     uint32_t finished; /* the process came to its end: 1 + the thread that called exit() */
     uint32_t stopped;  /* the file could not be lengthened: nothing more was recorded */
     uint64_t seal;     /* 0, or a checksum of all of the head: then the blocks have theirs */
+    uint32_t unseen;   /* enum rf_thread_log_unseen: what the program used and nobody ordered */
+    uint32_t teams;    /* 1: sizes of teams are kept, also if all were of one thread */
 
     _Alignas(4096) struct rf_log_module module[RF_THREAD_LOG_MODULES];
     _Alignas(4096) struct rf_thread_log_site site[RF_THREAD_LOG_SITES];

@@ -130,6 +130,126 @@ int main(void) {
 EOT
 }
 
+# The same for what OpenMP has.
+write_team() {
+    cat > team.c << 'EOT'
+#include <omp.h>
+#include <stdio.h>
+enum { COUNT = 24 };
+static long cells[COUNT], by_critical, by_lock, by_ordered, by_single, by_section[2], by_task[4], read_by[2];
+static omp_lock_t lock;
+static void loops(void) {
+#pragma omp parallel for schedule(dynamic)
+    for (int i = 0; i < COUNT; i++) {
+        cells[i] = i;
+#pragma omp critical
+        by_critical += i;
+        omp_set_lock(&lock);
+        by_lock += i;
+        omp_unset_lock(&lock);
+    }
+#pragma omp parallel for schedule(dynamic) ordered
+    for (int i = 0; i < COUNT; i++) {
+#pragma omp ordered
+        by_ordered = by_ordered * 3 + cells[i];
+    }
+#pragma omp parallel for schedule(dynamic) ordered(1)
+    for (int i = 1; i < COUNT; i++) {
+#pragma omp ordered depend(sink : i - 1)
+        cells[i] += cells[i - 1];
+#pragma omp ordered depend(source)
+    }
+}
+static void shares(void) {
+#pragma omp parallel
+    {
+        long mine;
+        int me = omp_get_thread_num(), all = omp_get_num_threads();
+        for (int i = 0; i < 5; i++) {
+            cells[me] = i;
+#pragma omp barrier
+            mine = cells[(me + 1) % all];
+#pragma omp barrier
+        }
+#pragma omp single copyprivate(mine)
+        mine = by_single = cells[0];
+#pragma omp sections
+        {
+#pragma omp section
+            by_section[0] = mine;
+#pragma omp section
+            by_section[1] = mine;
+        }
+        cells[me] = by_section[0] + by_section[1];
+    }
+}
+static void tasks(void) {
+#pragma omp parallel
+#pragma omp single
+    {
+        long sum = 0;
+#pragma omp taskgroup
+        for (int i = 0; i < 4; i++) {
+#pragma omp task firstprivate(i)
+            {
+                by_task[i] = cells[i];
+#pragma omp task
+                by_task[i]++;
+#pragma omp taskwait
+                by_task[i] *= 2;
+            }
+        }
+        for (int i = 0; i < 4; i++)
+            sum += by_task[i];
+#pragma omp task depend(out : by_single)
+        by_single = sum;
+#pragma omp task depend(in : by_single)
+        read_by[0] = by_single;
+#pragma omp task depend(in : by_single)
+        read_by[1] = by_single;
+#pragma omp task depend(inout : by_single)
+        by_single += read_by[0] + read_by[1];
+    }
+}
+int main(void) {
+    long sum = 0;
+    omp_set_num_threads(3);
+    omp_init_lock(&lock);
+    loops();
+    shares();
+    tasks();
+#pragma omp parallel reduction(+ : sum)
+    sum += by_single;
+    omp_destroy_lock(&lock);
+    printf("%ld %ld %ld %ld\n", by_critical, by_lock, by_ordered, sum);
+    return 4;
+}
+EOT
+}
+
+# Two members of a team write what only a critical section would let them, which comes too late.
+write_team_racy() {
+    cat > team_racy.c << 'EOT'
+#include <omp.h>
+#include <stdio.h>
+static long locked, shared;
+int main(void) {
+#pragma omp parallel num_threads(3)
+    {
+        if (omp_get_thread_num() == 1)
+            shared = 1; /* line 8 */
+        else if (omp_get_thread_num() == 2)
+            shared = 2; /* line 10 */
+#pragma omp barrier
+#pragma omp critical
+        locked += shared;
+    }
+    printf("%d\n", locked > 0);
+    return 3;
+}
+EOT
+}
+
 build() {
     local name=$1
     shift
@@ -162,12 +282,13 @@ check_racy() {
 @test "helgrind finds a data race: thread, operation and both lines" { check_racy; }
 @test "ThreadSanitizer finds a data race: thread, operation and both lines" { check_racy -fsanitize=thread; }
 
+# check_clean NAME TOOL [FLAG...]
 check_clean() {
-    local tool=$1
-    shift
-    write_clean
-    build clean "$@"
-    run_apart "$REFRAIN" record -q --threads ./clean
+    local name=$1 tool=$2
+    shift 2
+    "write_$name"
+    build "$name" "$@"
+    run_apart "$REFRAIN" record -q --threads "./$name"
     expect_status 4
     [ -z "$stderr" ]
     recorded=$output
@@ -181,9 +302,40 @@ check_clean() {
     [ -z "$stderr" ]
 }
 
-@test "helgrind reports nothing where everything is ordered" { check_clean helgrind; }
+@test "helgrind reports nothing where everything is ordered" { check_clean clean helgrind; }
 @test "ThreadSanitizer reports nothing where everything is ordered" {
-    check_clean tsan -fsanitize=thread
+    check_clean clean tsan -fsanitize=thread
+}
+@test "helgrind reports nothing where OpenMP orders everything" { check_clean team helgrind -fopenmp; }
+@test "ThreadSanitizer reports nothing where OpenMP orders everything" {
+    check_clean team tsan -fopenmp -fsanitize=thread
+}
+
+check_team_racy() {
+    write_team_racy
+    build team_racy -fopenmp "$@"
+    TSAN_OPTIONS=exitcode=3 run_apart "$REFRAIN" record -q --threads ./team_racy
+    expect_status 3
+    TSAN_OPTIONS=exitcode=3 run_apart timeout 120 "$REFRAIN" replay --race-detect --verbose
+    expect_status 121
+    expect_in "$stderr" "no difference"
+    grep -qE 'data race: rank 0, thread [12], operation 0: team_racy.c:(8 against team_racy.c:10|10 against team_racy.c:8),' \
+        stderr.text
+    [ "$(grep -c 'data race:' stderr.text)" -eq 1 ]
+}
+
+@test "helgrind finds the one data race of a team, with both lines" { check_team_racy; }
+@test "ThreadSanitizer finds the one data race of a team, with both lines" {
+    check_team_racy -fsanitize=thread
+}
+
+@test "ThreadSanitizer linked into a program with OpenMP cannot be told of its order, which is said" {
+    write_team_racy
+    build team_racy -fopenmp -fsanitize=thread -static-libtsan
+    TSAN_OPTIONS=exitcode=3 "$REFRAIN" record -q --threads ./team_racy > recorded.text || [ $? -eq 3 ]
+    TSAN_OPTIONS=exitcode=3 run_apart timeout 120 "$REFRAIN" replay --race-detect
+    expect_status 121
+    expect_in "$stderr" "the program uses OpenMP: tsan does not see all of how its library orders threads"
 }
 
 @test "ThreadSanitizer linked into the program itself finds a data race" {

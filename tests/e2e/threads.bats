@@ -298,6 +298,247 @@ assert all(event["rank"] == 0 for event in events), events' <<< "$output"
     expect_nothing_left
 }
 
+# The replay of what is recorded in `trace` stands still and says so, in $stderr.
+expect_still() {
+    run_apart timeout 60 "$REFRAIN" replay --stall-timeout 1 trace
+    expect_status 121
+    expect_in "$stderr" "the replay stands still"
+}
+
+# expect_order NAME: what is recorded by it comes back.
+expect_order() {
+    rm -rf trace
+    run_apart "$REFRAIN" record -q --thread-order "$1" -o trace "${launch[@]}"
+    expect_status 0
+    echo "$output" > recorded.text
+    rm -f forced
+    replay trace
+    expect_status 0
+    expect_same
+}
+
+# Who has joined a thread comes with an earlier time stamp than that thread's second operation.
+@test "figure 7: clocks that do not tick at the end of a thread stand still, and those that do go on" {
+    threads figure7
+    expect_order rolt
+    expect_order edges
+    rm -rf trace
+    run_apart "$REFRAIN" record -q --thread-order rolt-no-joins -o trace "${launch[@]}"
+    expect_status 0
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "order by rolt-no-joins"
+    expect_still
+    expect_in "$stderr" "is blocked in pthread_join at figure7.c:32"
+    grep -qE 'in .* at figure7.c:1[68]: waits until thread [0-9]+ has come to time stamp 2' stderr.text
+}
+
+# The execution of the figure is forced while it is recorded, by flags that are not there in the replay.
+@test "figure 8: clocks that do not tick when a lock is given up stand still, and those that do go on" {
+    compile_threads nested << 'EOT'
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t outer = PTHREAD_MUTEX_INITIALIZER, inner = PTHREAD_MUTEX_INITIALIZER;
+static int forced, moment, entries, entered[7];
+static void await(int wanted) {
+    while (forced && __atomic_load_n(&moment, __ATOMIC_ACQUIRE) < wanted)
+        sched_yield();
+}
+static void *ahead(void *unused) {
+    for (int i = 0; i < 5; i++) {
+        pthread_mutex_lock(&inner);
+        pthread_mutex_unlock(&inner);
+    }
+    __atomic_store_n(&moment, 1, __ATOMIC_RELEASE);
+    return unused;
+}
+static void enter(int who) {
+    entered[entries++] = who;
+}
+static void *nested(void *unused) {
+    pthread_mutex_lock(&outer);
+    enter(1);
+    await(1);
+    pthread_mutex_lock(&inner); /* line 26 */
+    pthread_mutex_unlock(&inner);
+    pthread_mutex_unlock(&outer);
+    __atomic_store_n(&moment, 2, __ATOMIC_RELEASE);
+    return unused;
+}
+static void *after(void *unused) {
+    await(2);
+    pthread_mutex_lock(&outer); /* line 34 */
+    enter(2);
+    pthread_mutex_unlock(&outer);
+    return unused;
+}
+int main(void) {
+    void *(*const bodies[])(void *) = {ahead, nested, after};
+    pthread_t threads[3];
+    forced = access("forced", F_OK) == 0;
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, bodies[i], NULL);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    printf("%d %d\n", entered[0], entered[1]);
+    return 0;
+}
+EOT
+    touch forced
+    expect_order rolt
+    touch forced
+    expect_order edges
+    touch forced
+    rm -rf trace
+    run_apart "$REFRAIN" record -q --thread-order rolt-no-unlocks -o trace "${launch[@]}"
+    expect_status 0
+    [ "$output" = "1 2" ]
+    rm -f forced
+    expect_still
+    grep -qE 'thread 2 .*in pthread_mutex_lock at nested.c:26: waits until thread [13] has come to time stamp 6' \
+        stderr.text
+    expect_in "$stderr" "is blocked in pthread_mutex_lock at nested.c:34"
+}
+
+# ---- OpenMP
+
+# The load of the machine is what the file says.
+@test "OpenMP: the size of a team that depends on the load comes back" {
+    [ "$(nproc)" -ge 2 ] || missing "one processor, so teams of one thread"
+    cc -shared -fPIC -o load.so -xc - << 'EOT'
+#include <stdio.h>
+int getloadavg(double loads[], int count) {
+    FILE *file = fopen("load", "r");
+    double load = 0;
+    if (file && fscanf(file, "%lf", &load) != 1)
+        load = 0;
+    if (file)
+        fclose(file);
+    for (int i = 0; i < count; i++)
+        loads[i] = load;
+    return count;
+}
+EOT
+    compile_threads teams -fopenmp << 'EOT'
+#include <omp.h>
+#include <stdio.h>
+int main(void) {
+    omp_set_dynamic(1);
+#pragma omp parallel num_threads(2)
+#pragma omp critical
+    if (omp_get_thread_num() == 0)
+        printf("%d threads, %d\n", omp_get_num_threads(), omp_get_dynamic());
+    printf("%d\n", omp_get_dynamic());
+    return 0;
+}
+EOT
+    export LD_PRELOAD=$PWD/load.so
+    for loads in "0 1000" "1000 0"; do
+        rm -rf trace
+        echo "${loads% *}" > load
+        record -q "${launch[@]}"
+        expect_status 0
+        recorded=$output
+        echo "${loads#* }" > load
+        [ "$("${launch[@]}")" != "$recorded" ]
+        replay trace
+        expect_status 0
+        [ "$output" = "$recorded" ]
+    done
+    [ "$recorded" = $'1 threads, 1\n1' ]
+}
+
+@test "OpenMP: dump names what a thread did" {
+    compile_threads shown -fopenmp << 'EOT'
+#include <omp.h>
+int main(void) {
+    omp_set_num_threads(2);
+    static long sum;
+#pragma omp parallel
+    {
+#pragma omp for schedule(dynamic, 2)
+        for (int i = 10; i < 14; i++) {
+#pragma omp critical
+            sum += i;
+        }
+#pragma omp sections
+        {
+#pragma omp section
+            sum++;
+        }
+#pragma omp single
+        {
+#pragma omp task
+            sum++;
+        }
+    }
+    return sum != 48;
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    run_apart "$REFRAIN" dump trace
+    expect_status 0
+    grep -E " value +omp loop +shown.c:[0-9]+ +iterations from 10$" <<< "$output"
+    grep -E " value +omp loop, bounds +shown.c:[0-9]+ +iterations from 10 to before 12$" <<< "$output"
+    grep -E " value +omp loop(, bounds)? +shown.c:[0-9]+ +iterations from 12 to before 14$" <<< "$output"
+    grep -E " value +omp section +shown.c:[0-9]+ +section 1$" <<< "$output"
+    grep -E " value +omp single +shown.c:[0-9]+ +is the one$" <<< "$output"
+    grep -E " value +omp task +shown.c:[0-9]+ +at point [0-9]+$" <<< "$output"
+    # The first one that its member of a team of two has created.
+    grep -E " value +omp task +shown.c:[0-9]+ +task [23]$" <<< "$output"
+}
+
+# expect_unseen WHAT: recording says so, once, and so do info and the replay.
+expect_unseen() {
+    record "${launch[@]}"
+    expect_status 0
+    [ "$(grep -c "not recorded: $1: a replay may differ where the program depends on them" stderr.text)" -eq 1 ]
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "$1"
+}
+
+@test "OpenMP: what is not kept is named when it was used" {
+    compile_threads detached -fopenmp << 'EOT'
+#include <omp.h>
+int main(void) {
+#pragma omp parallel num_threads(2)
+#pragma omp single
+    {
+        omp_event_handle_t done;
+#pragma omp task detach(done)
+        omp_fulfill_event(done);
+    }
+    return 0;
+}
+EOT
+    expect_unseen "OpenMP tasks with detach"
+    rm -rf trace
+    compile_threads given_up -fopenmp << 'EOT'
+int main(void) {
+#pragma omp parallel num_threads(2)
+    {
+#pragma omp cancel parallel
+    }
+    return 0;
+}
+EOT
+    OMP_CANCELLATION=true expect_unseen "OpenMP's cancel parallel and cancel taskgroup"
+    rm -rf trace
+    # Without it the construct does nothing.
+    record "${launch[@]}"
+    expect_status 0
+    [ "$(grep -c "not recorded" stderr.text)" -eq 0 ]
+}
+
+@test "OpenMP by Clang's library is named" {
+    printf 'int main(void) {\n#pragma omp parallel num_threads(2)\n    ;\n    return 0;\n}\n' > other.c
+    clang -fopenmp -o other other.c || missing "no OpenMP for clang"
+    launch=("$PWD/other")
+    expect_unseen "OpenMP by Clang's library"
+}
+
 # ---- what cannot be recorded
 
 @test "a static program" {
