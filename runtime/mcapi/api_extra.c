@@ -28,6 +28,11 @@ MC_API void mcapix_stamp_matches(int on) {
         __atomic_store_n(&mc_the_job.segment->stamping, on != 0, __ATOMIC_RELEASE);
 }
 
+MC_API unsigned mcapix_requests(void) {
+    const struct mc_local_node *node = mc_current();
+    return node ? node->capacity : 0;
+}
+
 MC_API int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain,
                                 mcapi_node_t *node, mcapi_port_t *port) {
     const struct mc_endpoint *shared =

@@ -72,7 +72,8 @@ static bool threads_fit(const char *order, const struct rf_detected *detected,
     if (strncmp(order, "rolt", 4) == 0) {
         rf_fail(error, RF_EXIT_USAGE,
                 "--thread-order %s: is not for programs that use MCAPI: nodes may be threads, "
-                "and clocks know nothing of their messages");
+                "and clocks know nothing of their messages",
+                order);
         return rf_hint(error, "refrain record --threads COMMAND...");
     }
     if (!detected->instrumented)

@@ -79,6 +79,7 @@ struct rf_request {
     uint32_t place; /* in the node's list */
     uint32_t generation;
     bool complete;
+    bool told; /* and a test has said so */
     mcapi_request_t real;
     /* of a receive */
     uint32_t channel;
@@ -128,6 +129,8 @@ struct rf_mcapi_node {
     uint32_t posted_room, posted_free;
     struct rf_request **requests; /* replay */
     uint32_t request_room, request_free;
+    mcapi_request_t *told; /* replay: complete, and known to be; the last ones of them, in a ring */
+    uint32_t told_room, told_next;
     struct rf_data data;
     struct rf_pairs pairs;     /* replay */
     struct rf_turn_list turns; /* replay */

@@ -314,11 +314,13 @@ static void free_tables(struct rf_mcapi_node *node) {
     for (uint32_t i = 0; i < node->request_room; i = i ? i * 2 : 64)
         free(node->requests[i]);
     free(node->requests);
+    free(node->told);
     rf_data_close(node);
     rf_pairs_close(&node->pairs);
     node->endpoints = NULL;
     node->posted = NULL;
     node->requests = NULL;
+    node->told = NULL;
 }
 
 static void close_node(struct rf_mcapi_node *node) {

@@ -47,6 +47,8 @@ void rf_reals_find(void) {
     memcpy(&rf_reals.stamp_matches, &function, sizeof function);
     function = find("mcapix_endpoint_name");
     memcpy(&rf_reals.endpoint_name, &function, sizeof function);
+    function = find("mcapix_requests");
+    memcpy(&rf_reals.requests, &function, sizeof function);
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);
 }
 

@@ -24,6 +24,7 @@ struct rf_real {
     void (*stamp_matches)(int on);
     int (*endpoint_name)(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
                          mcapi_port_t *port);
+    unsigned (*requests)(void);
 };
 
 enum rf_function {

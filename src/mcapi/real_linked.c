@@ -7,6 +7,7 @@
 #pragma weak mcapix_origin
 #pragma weak mcapix_stamp_matches
 #pragma weak mcapix_endpoint_name
+#pragma weak mcapix_requests
 
 /* The mark: the lengths of its name and of its description, its type, both texts. */
 __asm__(".pushsection .note.refrain, \"a\", %note\n"
@@ -30,6 +31,7 @@ void rf_reals_find(void) {
     rf_reals.origin = mcapix_origin;
     rf_reals.stamp_matches = mcapix_stamp_matches;
     rf_reals.endpoint_name = mcapix_endpoint_name;
+    rf_reals.requests = mcapix_requests;
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);
 }
 

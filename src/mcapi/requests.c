@@ -90,7 +90,8 @@ static void record_match_alone(struct rf_mcapi_node *node, struct completion *co
         rf_keep(node, posted->buffer, completion->size, completion->cut);
     }
     posted->matched = true;
-    if (completion->released) {
+    /* If it is still there, a wait for it may come; but nobody asks what it took any more. */
+    if (completion->released || !node->data.writer) {
         posted->next = node->posted_free;
         node->posted_free = place;
         rf_handle_remove(&node->posted_map, completion->request + 1);
@@ -246,11 +247,35 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
     return request;
 }
 
+/* A test leaves a complete request as it is, and many programs never ask again. Our own library
+   forgets the oldest of these when it needs the room. A replay keeps as many as there is room for,
+   so it remembers at least what the library did. */
+static void remember(struct rf_mcapi_node *node, struct rf_request *request) {
+    if (!rf_reals.requests || request->told || rf_answering(node))
+        return;
+    request->told = true;
+    rf_tables_lock(node);
+    if (!node->told) {
+        node->told_room = rf_reals.requests();
+        node->told = rf_room(NULL, node->told_room * sizeof *node->told);
+        memset(node->told, 0, node->told_room * sizeof *node->told);
+    }
+    mcapi_request_t *place = &node->told[node->told_next++ % node->told_room];
+    mcapi_request_t oldest = *place;
+    *place = (mcapi_request_t)request->generation << 32 | (request->place + 1);
+    rf_tables_unlock(node);
+    struct rf_request *forgotten = oldest ? request_of(node, &oldest) : NULL;
+    if (forgotten)
+        release(node, forgotten);
+}
+
 static mcapi_boolean_t tell(struct rf_mcapi_node *node, struct rf_request *request, bool keep,
                             size_t *size, mcapi_status_t *status) {
     *size = request->size;
     *status = request->status;
-    if (!keep)
+    if (keep)
+        remember(node, request);
+    else
         release(node, request);
     return rf_is_delivery(*status);
 }

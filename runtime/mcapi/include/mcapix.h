@@ -46,6 +46,9 @@ void mcapix_stamp_matches(int on);
 int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
                          mcapi_port_t *port);
 
+/* How many requests the calling thread's node can have, those that a test has reported included. */
+unsigned mcapix_requests(void);
+
 #ifdef __cplusplus
 }
 #endif
