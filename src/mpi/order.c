@@ -72,17 +72,35 @@ bool rf_order_meet(void) {
 }
 
 /* A callback of the program, made from inside such a call, is part of its turn. */
-void rf_turn_begin_ordered(const struct rf_here *here) {
+static bool begin(void) {
     if (rf_self.in_turn)
-        return;
-    if (rf_recording())
-        rf_lock(&rf_order.lock);
-    /* Where the messages of a recording end, turns may go on: sends are no events. */
-    rf_self.awaited = !rf_recording() && !rf_order.gone;
-    if (rf_self.awaited)
-        rf_order.link->await(here->name, here->address);
+        return false;
     rf_self.in_turn = true;
     rf_self.turn_depth = rf_depth;
+    if (rf_recording())
+        rf_lock(&rf_order.lock);
+    return true;
+}
+
+static void take(const struct rf_here *here) {
+    rf_order.link->take(here->name, here->address, &rf_order.object);
+}
+
+void rf_turn_begin_ordered(const struct rf_here *here) {
+    if (!begin())
+        return;
+    rf_self.taken = rf_recording();
+    /* Where the messages of a recording end, turns may go on: sends are no events. */
+    rf_self.awaited = !rf_recording() && !rf_order.gone;
+    if (rf_self.taken)
+        take(here);
+    if (rf_self.awaited)
+        rf_order.link->await(here->name, here->address);
+}
+
+void rf_turn_try_ordered(void) {
+    if (begin())
+        rf_self.taken = false;
 }
 
 void rf_turn_end_ordered(const struct rf_here *here) {
@@ -90,7 +108,8 @@ void rf_turn_end_ordered(const struct rf_here *here) {
         return;
     rf_self.in_turn = false;
     if (rf_recording()) {
-        rf_order.link->take(here->name, here->address, &rf_order.object);
+        if (!rf_self.taken)
+            take(here);
         rf_unlock(&rf_order.lock);
     } else if (rf_self.awaited) {
         rf_order.link->played();

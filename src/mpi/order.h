@@ -3,8 +3,12 @@
    What each of them is told is kept in its own strand of the stream (engine/strands.h). What all of
    them do to the one order in which MPI matches messages (posting a receive, starting a send,
    finding a message) takes a turn on one object of the library for threads (threads/link.h): while
-   recording, a lock is held around the library's call, which never blocks, and the turn is taken
-   before the lock is given back; a replay waits for the turn. */
+   recording, a lock is held around the turn and the library's call, which never blocks; a replay
+   waits for the turn.
+
+   A message can be answered, and another thread told so, before the call that sent it returns. What
+   that thread does then must come after the turn, so the turn comes before the call. Only a probe
+   takes it afterwards, if it has found something; nobody can see that it has looked. */
 #ifndef RF_MPI_ORDER_H
 #define RF_MPI_ORDER_H
 
@@ -34,6 +38,7 @@ struct rf_self {
     bool foreign;           /* not a thread of the program */
     bool in_turn;           /* it is entering something into the order */
     bool awaited;           /* replay: and waited for its turn */
+    bool taken;             /* record: and has it already */
     unsigned turn_depth;    /* and how deep it was then */
     unsigned answers;       /* replay: failures answered without asking the library */
     struct rf_here current; /* replay: the call that is being made */
@@ -55,7 +60,8 @@ bool rf_order_meet(void);
 /* Around the library's call that enters something into the order. */
 void rf_turn_begin_ordered(const struct rf_here *here);
 void rf_turn_end_ordered(const struct rf_here *here);
-/* While recording, what turns out to have entered nothing takes no turn. */
+/* Record: the same for a call that may turn out to have entered nothing, and then takes no turn. */
+void rf_turn_try_ordered(void);
 void rf_turn_drop_ordered(void);
 
 RF_STEP void rf_turn_begin(const struct rf_here *here) {
@@ -63,6 +69,10 @@ RF_STEP void rf_turn_begin(const struct rf_here *here) {
         const struct rf_here copy = *here;
         rf_turn_begin_ordered(&copy);
     }
+}
+RF_STEP void rf_turn_try(void) {
+    if (__builtin_expect(rf_order.on, 0))
+        rf_turn_try_ordered();
 }
 RF_STEP void rf_turn_end(const struct rf_here *here) {
     if (__builtin_expect(rf_order.on, 0)) {

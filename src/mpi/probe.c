@@ -25,7 +25,7 @@ static void await_message(const struct rf_blocking *call) {
     begin_probe(here, call);                                                                       \
     do {                                                                                           \
         if (rf_recording())                                                                        \
-            rf_turn_begin_ordered(here);                                                           \
+            rf_turn_try_ordered();                                                                 \
         code = ask;                                                                                \
         if (!rf_recording() && code == MPI_SUCCESS && !flag)                                       \
             rf_wait_a_little(&patience);                                                           \
@@ -192,7 +192,7 @@ static __attribute__((noinline)) int iprobe_otherwise(uintptr_t address, int sou
     MPI_Status own;
     if (status == MPI_STATUS_IGNORE)
         status = &own;
-    rf_turn_begin(&here);
+    rf_turn_try();
     int code = rf_reals.Iprobe(source, tag, comm, flag, status);
     record_answer(&here, comm, code, *flag, status);
     end_answer(&here, code == MPI_SUCCESS && *flag);
@@ -222,7 +222,7 @@ RF_WRAPPER(int, Improbe,
     MPI_Status own;
     if (status == MPI_STATUS_IGNORE)
         status = &own;
-    rf_turn_begin(&here);
+    rf_turn_try();
     int code = rf_reals.Improbe(source, tag, comm, flag, message, status);
     record_answer(&here, comm, code, *flag, status);
     end_answer(&here, code == MPI_SUCCESS && *flag);

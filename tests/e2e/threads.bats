@@ -4,7 +4,6 @@
 
 load common
 
-
 threads() {
     launch_copy threads "$@"
 }
@@ -779,3 +778,83 @@ check_kill() {
         done
     done
 }
+
+# A library that is slow to return from what everybody can see already: the answer to a message is there, and
+# another thread has gone on, before the call that sent it is over.
+check_answered_early() {
+    compile "$1" early -pthread << 'END_OF_PROGRAM'
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+enum { TIMES = 500 };
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long trail;
+static void leave(unsigned mark) {
+    pthread_mutex_lock(&mutex);
+    trail = trail * 31 + mark;
+    pthread_mutex_unlock(&mutex);
+}
+static void *ask(void *unused) {
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Send(&i, 1, MPI_INT, 1, 1, MPI_COMM_WORLD);
+        if (i % 4 == 0)
+            leave(1);
+    }
+    return unused;
+}
+static void *hear(void *unused) {
+    int word;
+    for (int i = 0; i < TIMES; i++) {
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        leave(2);
+    }
+    return unused;
+}
+int main(int argc, char **argv) {
+    int level, rank, word;
+    pthread_t asker, hearer;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    alarm(60);
+    if (rank == 0) {
+        pthread_create(&asker, NULL, ask, NULL);
+        pthread_create(&hearer, NULL, hear, NULL);
+        pthread_join(asker, NULL);
+        pthread_join(hearer, NULL);
+        printf("trail %lx\n", trail);
+    }
+    for (int i = 0; rank == 1 && i < TIMES; i++) {
+        MPI_Recv(&word, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&word, 1, MPI_INT, 0, 2, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+    return 0;
+}
+END_OF_PROGRAM
+    cat > slow.c << 'END_OF_LIBRARY'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <mpi.h>
+#include <unistd.h>
+int PMPI_Isend(const void *data, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+               MPI_Request *request) {
+    __typeof__(&PMPI_Isend) real = (__typeof__(&PMPI_Isend))dlsym(RTLD_NEXT, "PMPI_Isend");
+    int code = real(data, count, type, dest, tag, comm, request);
+    usleep(100);
+    return code;
+}
+END_OF_LIBRARY
+    "mpicc.$1" -shared -fPIC -o slow.so slow.c -ldl
+    for round in 1 2 3; do
+        LD_PRELOAD=$PWD/slow.so run_apart "$REFRAIN" record -o "trace$round" "${launch[@]}"
+        expect_status 0
+        recorded=$output
+        run_apart "$REFRAIN" replay --stall-timeout 5 "trace$round"
+        expect_status 0
+        [ "$output" = "$recorded" ]
+    done
+}
+
+@test "Open MPI: a message that is answered before the call that sent it returns" { check_answered_early openmpi; }
+@test "MPICH: a message that is answered before the call that sent it returns" { check_answered_early mpich; }
