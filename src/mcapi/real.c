@@ -28,27 +28,23 @@ static void *need(const char *name) {
     return function;
 }
 
+#define RF_SET(field, address)                                                                     \
+    do {                                                                                           \
+        void *function = address;                                                                  \
+        memcpy(&rf_reals.field, &function, sizeof function);                                       \
+    } while (0)
+
 void rf_reals_find(void) {
-    void *function;
-#define RF_FUNCTION(result, name, parameters, arguments)                                           \
-    function = need("mcapi_" #name);                                                               \
-    memcpy(&rf_reals.name, &function, sizeof function);
+#define RF_FUNCTION(result, name, parameters, arguments) RF_SET(name, need("mcapi_" #name));
 #include "mcapi/functions.def"
 #undef RF_FUNCTION
-    function = need("mcapi_domain_id_get");
-    memcpy(&rf_reals.domain_id_get, &function, sizeof function);
-    function = need("mcapi_node_id_get");
-    memcpy(&rf_reals.node_id_get, &function, sizeof function);
-    function = find("mcapix_watch_sends");
-    memcpy(&rf_reals.watch_sends, &function, sizeof function);
-    function = find("mcapix_origin");
-    memcpy(&rf_reals.origin, &function, sizeof function);
-    function = find("mcapix_stamp_matches");
-    memcpy(&rf_reals.stamp_matches, &function, sizeof function);
-    function = find("mcapix_endpoint_name");
-    memcpy(&rf_reals.endpoint_name, &function, sizeof function);
-    function = find("mcapix_requests");
-    memcpy(&rf_reals.requests, &function, sizeof function);
+    RF_SET(domain_id_get, need("mcapi_domain_id_get"));
+    RF_SET(node_id_get, need("mcapi_node_id_get"));
+    RF_SET(watch_sends, find("mcapix_watch_sends"));
+    RF_SET(origin, find("mcapix_origin"));
+    RF_SET(stamp_matches, find("mcapix_stamp_matches"));
+    RF_SET(endpoint_name, find("mcapix_endpoint_name"));
+    RF_SET(requests, find("mcapix_requests"));
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);
 }
 
