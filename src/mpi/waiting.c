@@ -6,7 +6,7 @@
 #include "mpi/adapter.h"
 
 /* Both even. Where ranks share cores, Open MPI gives up its core in each look for nothing. */
-#define LOOKS_IN_A_CROWD 32u
+#define LOOKS_IN_A_CROWD 4u
 #define LOOKS_AT_LEISURE 2000u
 #define ANSWERS_PER_LOOK 64u
 #define SHORTEST_SLEEP 50000
