@@ -1,5 +1,6 @@
 /* refrain record: runs the command, and keeps what the outside decided for it. */
-#include <glob.h>
+#include <dirent.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -231,15 +232,18 @@ static bool tidy(const char *trace, const struct rf_summary *summary) {
 
 /* Logs of processes with threads that never became a node: what started the nodes, perhaps. */
 static void remove_nameless(const char *trace) {
-    char *pattern = rf_text("%s/process-*.threads", trace);
-    glob_t found;
-    if (glob(pattern, GLOB_NOSORT, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc; i++)
-            if (rf_nobody_writes(found.gl_pathv[i]))
-                unlink(found.gl_pathv[i]);
-        globfree(&found);
+    DIR *directory = opendir(trace);
+    const struct dirent *entry;
+    while (directory && (entry = readdir(directory))) {
+        if (fnmatch("process-*.threads", entry->d_name, 0) != 0)
+            continue;
+        char *path = rf_text("%s/%s", trace, entry->d_name);
+        if (rf_nobody_writes(path))
+            unlink(path);
+        free(path);
     }
-    free(pattern);
+    if (directory)
+        closedir(directory);
 }
 
 /* A launcher that is killed ends before its ranks. Most end soon after, and what they do until then

@@ -460,3 +460,26 @@ check_total_order() {
 
 @test "scheme sender: one order of all deliveries: threads" { check_total_order; }
 @test "scheme sender: one order of all deliveries: processes" { check_total_order --processes; }
+
+# peak_of VERB...: sets `peak` to the most memory that the program had, in KiB.
+peak_of() {
+    run_apart timeout $PATIENCE "$REFRAIN" "$@"
+    expect_status 0
+    expect_in "$output" "a near one: known"
+    expect_in "$output" "a far one: unknown"
+    peak=$(sed -n 's/^peak //p' <<< "$stderr")
+}
+
+@test "receives that are only tested leave nothing behind" {
+    mcapi tested
+    for scheme in order sender; do
+        peak_of record -s $scheme -o "few-$scheme" "${launch[@]}" 10000
+        recorded=$peak
+        peak_of record -s $scheme -o "many-$scheme" "${launch[@]}" 200000
+        [ $((peak - recorded)) -lt 2000 ]
+    done
+    peak_of replay few-order
+    replayed=$peak
+    peak_of replay many-order
+    [ $((peak - replayed)) -lt 2000 ]
+}

@@ -243,6 +243,7 @@ static void origins_tell_who_sent_what(void **unused) {
     char buffer[8];
     (void)unused;
     assert_int_equal(mcapix_version(), MCAPIX_VERSION);
+    assert_int_equal(mcapix_requests(), 1024);
     for (uint64_t i = 0; i < 3; i++) {
         must_send_other(world.theirs[1], world.mine[0], "x");
         must_receive(world.mine[0], "x");

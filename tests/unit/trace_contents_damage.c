@@ -18,16 +18,21 @@
 static const char fact[] = "a fact";
 static uint8_t zeros[5 * (1 << 19)], noise[300];
 
+static struct rf_contents_writer *begin_file(const struct contents_fixture *fixture) {
+    struct rf_contents_writer *writer = contents_create(fixture);
+    rf_contents_put(writer, fact, sizeof fact);
+    for (int twice = 0; twice < 2; twice++) {
+        rf_contents_put_block(writer, noise, sizeof noise);
+        rf_contents_put_block(writer, zeros, sizeof zeros);
+    }
+    rf_contents_put(writer, fact, sizeof fact);
+    return writer;
+}
+
 static void prepare(struct contents_fixture *fixture, bool killed) {
     contents_begin(fixture);
     contents_fill(noise, &(struct contents_put){.size = sizeof noise, .content = 1});
-    struct rf_contents_writer *writer = contents_create(fixture);
-    rf_contents_put(writer, fact, sizeof fact);
-    rf_contents_put_block(writer, noise, sizeof noise);
-    rf_contents_put_block(writer, zeros, sizeof zeros);
-    rf_contents_put_block(writer, noise, sizeof noise);
-    rf_contents_put_block(writer, zeros, sizeof zeros);
-    rf_contents_put(writer, fact, sizeof fact);
+    struct rf_contents_writer *writer = begin_file(fixture);
     if (killed) {
         fixture->file = testing_load(fixture->path, &fixture->file_bytes);
         fixture->tail = testing_load(fixture->tail_path, &fixture->tail_bytes);
@@ -177,13 +182,7 @@ static void whole_files_need_no_tail(void **unused) {
     testing_save(other.tail_path, "garbage", 7);
     expect_prepared(&other);
     contents_finish(&other);
-    struct rf_contents_writer *writer = contents_create(&fixture);
-    rf_contents_put(writer, fact, sizeof fact);
-    rf_contents_put_block(writer, noise, sizeof noise);
-    rf_contents_put_block(writer, zeros, sizeof zeros);
-    rf_contents_put_block(writer, noise, sizeof noise);
-    rf_contents_put_block(writer, zeros, sizeof zeros);
-    rf_contents_put(writer, fact, sizeof fact);
+    struct rf_contents_writer *writer = begin_file(&fixture);
     size_t tail_bytes, file_bytes;
     uint8_t *tail = testing_load(fixture.tail_path, &tail_bytes);
     contents_close(writer);

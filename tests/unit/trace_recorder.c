@@ -101,8 +101,7 @@ static void events_come_back(void **unused) {
     }
 }
 
-static void long_lists_are_split_and_joined(void **unused) {
-    (void)unused;
+static void lists(bool sparing) {
     const uint32_t most = RF_SEGMENT_SLOTS * 4;
     const uint32_t lengths[] = {0,        1,    3,        4,        5,        most - 5,
                                 most - 4, most, most + 1, 3 * most, 9 * most, 9 * most + 7};
@@ -110,6 +109,8 @@ static void long_lists_are_split_and_joined(void **unused) {
     struct rf_recorder recorder;
     struct mirror mirror = {.recorder = &recorder};
     testing_open(&recorder, directory);
+    if (sparing)
+        rf_recorder_sparing(&recorder);
     int32_t *list = malloc((9 * most + 7) * sizeof *list);
     assert_non_null(list);
     for (uint32_t i = 0; i < 9 * most + 7; i++)
@@ -131,13 +132,20 @@ static void long_lists_are_split_and_joined(void **unused) {
     testing_clean(directory);
 }
 
-/* Matches that come many segments later. */
-static void late_matches_find_their_posts(void **unused) {
+static void long_lists_are_split_and_joined(void **unused) {
     (void)unused;
+    lists(false);
+    lists(true);
+}
+
+/* Matches that come many segments later. */
+static void matches(bool sparing) {
     const char *directory = testing_directory();
     struct rf_recorder recorder;
     struct mirror mirror = {.recorder = &recorder};
     testing_open(&recorder, directory);
+    if (sparing)
+        rf_recorder_sparing(&recorder);
     struct rf_post posts[100];
     size_t places[100];
     for (int i = 0; i < 100; i++)
@@ -162,6 +170,12 @@ static void late_matches_find_their_posts(void **unused) {
     }
     mirror_free(&mirror);
     testing_clean(directory);
+}
+
+static void late_matches_find_their_posts(void **unused) {
+    (void)unused;
+    matches(false);
+    matches(true);
 }
 
 static void check_facts(const char *directory) {
