@@ -43,7 +43,7 @@ static void print_peak(void) {
 
 int main(int argc, char **argv) {
     static mcapi_request_t kept[KEPT];
-    long messages = argc > 1 ? atol(argv[1]) : 2 * FAR;
+    long messages = argc > 1 ? atol(argv[1]) : 2L * FAR;
     mcapi_info_t info;
     mcapi_initialize(0, 1, NULL, NULL, &info, &status);
     mcapi_endpoint_t endpoint = mcapi_endpoint_create(1, &status);
