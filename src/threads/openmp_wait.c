@@ -5,7 +5,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "threads/openmp.h"
@@ -35,8 +34,7 @@ bool rf_omp_await(struct rf_thread *self, enum rf_operation operation, uintptr_t
         unsigned seen = __atomic_load_n(&changes, __ATOMIC_SEQ_CST);
         if ((done = ready(what, value)) || rf_threads.places->free)
             break;
-        struct timespec time = {0, 50000000}; /* that all are free is not said here */
-        syscall(SYS_futex, &changes, FUTEX_WAIT_PRIVATE, seen, &time, NULL, 0);
+        rf_sleep_on(&changes, seen, 50000000); /* that all are free is not said here */
     }
     __atomic_fetch_sub(&sleepers, 1, __ATOMIC_SEQ_CST);
     if (self)

@@ -1,6 +1,7 @@
 #include "threads/races.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -129,7 +130,9 @@ static void list_others(const struct rf_thread *self, char *text, size_t size) {
 }
 
 void rf_races_look(struct rf_thread *self) {
+    int before = errno;
     uint64_t now = reports();
+    errno = before;
     if (now == self->reports || self->marks >= MARKS_MOST)
         return;
     self->reports = now;

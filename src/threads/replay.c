@@ -106,9 +106,19 @@ static double seconds(void) {
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-static void sleep_for(struct rf_place *place, uint32_t bell, long nanoseconds) {
+/* The functions that are hooked leave errno alone, and so does waiting for their turns. */
+void rf_nap(long nanoseconds) {
     struct timespec time = {0, nanoseconds};
-    syscall(SYS_futex, &place->bell, FUTEX_WAIT_PRIVATE, bell, &time, NULL, 0);
+    int before = errno;
+    syscall(SYS_nanosleep, &time, NULL);
+    errno = before;
+}
+
+void rf_sleep_on(const volatile uint32_t *word, uint32_t value, long nanoseconds) {
+    struct timespec time = {0, nanoseconds};
+    int before = errno;
+    syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, &time, NULL, 0);
+    errno = before;
 }
 
 /* Who sleeps until the earliest is kept, also if that is due and not rung for yet; the others are
@@ -161,7 +171,7 @@ static void wait_for(struct rf_thread *self, enum rf_operation what, uintptr_t a
         uint32_t bell = __atomic_load_n(&other->bell, __ATOMIC_ACQUIRE);
         ask_to_be_woken(other, count);
         if (!has_done(other, count))
-            sleep_for(other, bell, nap);
+            rf_sleep_on(&other->bell, bell, nap);
         nap = nap * 2 > SLEEP_MOST ? SLEEP_MOST : nap * 2;
     }
     place->state = RF_PLACE_RUNS;
@@ -227,8 +237,7 @@ static void come_to_the_end(struct rf_thread *self, enum rf_operation what, uint
     self->place->state = RF_PLACE_PARKED;
     double still = seconds();
     for (uint64_t moved = movement(); !rf_threads.places->free;) {
-        struct timespec nap = {0, 20000000};
-        syscall(SYS_nanosleep, &nap, NULL);
+        rf_nap(20000000);
         uint64_t now = movement();
         if (now != moved || head->finished || anybody_runs(false)) {
             moved = now;

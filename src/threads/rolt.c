@@ -7,9 +7,6 @@
    The clocks also tick where locks are given up, and where threads begin, end and are joined (4.3);
    RF_ORDER_ROLT_UNLOCKS and RF_ORDER_ROLT_JOINS show what that is good for. */
 #include <sched.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "threads/rolt.h"
 
@@ -58,13 +55,12 @@ static void wait_for(struct rf_thread *self, uint32_t thread, uint64_t stamp) {
     while (__atomic_load_n(&other->next, __ATOMIC_SEQ_CST) < stamp &&
            other->state != RF_PLACE_UNBORN && other->state != RF_PLACE_ENDED &&
            !rf_threads.places->free) {
-        struct timespec nap = {0, 100000};
         if (++looks < 100)
             __builtin_ia32_pause();
         else if (looks < 200)
             sched_yield();
         else
-            syscall(SYS_nanosleep, &nap, NULL);
+            rf_nap(100000);
         self->place->thread = thread;
         self->place->count = stamp;
         self->place->state = RF_PLACE_WAITS;

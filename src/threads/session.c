@@ -281,10 +281,9 @@ static bool open_replay(struct rf_error *error) {
 static void wait_for_others(void) {
     for (uint32_t i = 0; i < rf_threads.places->count; i++) {
         const struct rf_thread_log_thread *record = rf_thread_log_thread(rf_threads.turns, i);
-        struct timespec nap = {0, 200000};
         while (record && rf_self != NULL && i != rf_self->number && !rf_threads.places->free &&
                rf_threads.places->place[i].done < record->at_exit)
-            syscall(SYS_nanosleep, &nap, NULL);
+            rf_nap(200000);
     }
 }
 

@@ -164,6 +164,9 @@ void rf_thread_enter(struct rf_thread *self);
 
 /* ---- replay.c ---- */
 
+/* Sleeps so long, or until it is woken there; errno stays as it is. */
+void rf_nap(long nanoseconds);
+void rf_sleep_on(const volatile uint32_t *word, uint32_t value, long nanoseconds);
 void rf_replay_next(struct rf_thread *self);
 void rf_replay_end(struct rf_thread *self);
 /* Waits until another thread has done so many operations. */
