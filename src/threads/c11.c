@@ -1,12 +1,18 @@
 /* C11 threads: the C library's own go to the same objects by ways that no hook sees. */
+#include "threads/cancel.h"
 #include "threads/create.h"
 #include "threads/hook.h"
 #include "threads/races.h"
 
 static int run(void *argument) {
     struct rf_thread *self = argument;
+    int result;
     rf_thread_enter(self);
-    return self->start_c11(self->argument);
+    pthread_cleanup_push(rf_cancel_noticed, self);
+    result = self->start_c11(self->argument);
+    pthread_cleanup_pop(0);
+    rf_cancel_await(self);
+    return result;
 }
 
 RF_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {

@@ -5,6 +5,7 @@
 void rf_cancelled(void *argument) {
     const struct rf_cancelled *cancelled = argument;
     struct rf_thread *self = cancelled->self;
+    self->record->cancelled |= RF_CANCEL_TOLD;
     rf_failure_record(self, cancelled->what, cancelled->address, RF_CANCELLED);
     if (cancelled->mutex)
         rf_take_lock(self, RF_OP_COND_RELOCK, cancelled->address, cancelled->mutex);
@@ -53,33 +54,102 @@ RF_HOOK void pthread_testcancel(void) {
         rf_turn_differs(self, RF_OP_TESTCANCEL, address, "recorded was another operation");
 }
 
-static int64_t find_thread(pthread_t thread) {
+/* The number of a thread, or -1. Handles are given away again, so it is the last one that had it,
+   if not one that was created and has not begun yet: `comes`. */
+static int64_t look_for(pthread_t thread, bool *comes) {
     uint32_t count = rf_threads.head->threads;
-    for (uint32_t i = 0; i < count && i < RF_THREAD_LOG_THREADS; i++)
-        if (rf_threads.handles[i] == thread && rf_threads.records[i])
+    *comes = false;
+    for (uint32_t i = count < RF_THREAD_LOG_THREADS ? count : RF_THREAD_LOG_THREADS; i-- > 0;) {
+        const struct rf_thread_log_thread *record = rf_threads.records[i];
+        if (record && rf_threads.handles[i] == thread) {
+            *comes = *comes && record->state == RF_THREAD_ENDED;
             return i;
+        }
+        *comes = *comes || (record && !rf_threads.handles[i]);
+    }
     return -1;
+}
+
+static int64_t find_thread(pthread_t thread) {
+    bool comes;
+    int64_t number = look_for(thread, &comes);
+    for (int i = 0; i < 200 && comes; i++) {
+        rf_nap(50000);
+        number = look_for(thread, &comes);
+    }
+    return number;
 }
 
 /* A thread notices some time later that it is cancelled: where it calls us it says so itself. For
    other calls, such as read(), it is recorded how far it had come, and in a replay it is not told
-   before. */
+   before, nor as long as it gets on with what it did in the recording. */
+static void tell(struct rf_thread *self, uintptr_t address, pthread_t thread) {
+    int64_t number = find_thread(thread), value = -1;
+    if (number >= 0) {
+        struct rf_thread_log_thread *record = rf_threads.records[number];
+        __atomic_fetch_or(&record->cancelled, RF_CANCEL_ASKED, __ATOMIC_RELAXED);
+        value = (int64_t)(record->done << RF_THREAD_LOG_NUMBER_BITS) | number;
+    }
+    rf_value_record(self, RF_OP_CANCEL, address, value);
+}
+
+/* False: it ended before it noticed, or it is told by itself. */
+static bool is_to_be_told(struct rf_thread *self, uintptr_t address) {
+    int64_t value = rf_value_play(self, RF_OP_CANCEL, address);
+    if (value < 0 || self->free)
+        return true;
+    uint32_t number = (uint32_t)(value & (RF_THREAD_LOG_THREADS - 1));
+    const struct rf_thread_log_thread *record = rf_thread_log_thread(rf_threads.turns, number);
+    bool ended = record && record->state == RF_THREAD_ENDED && record->cancelled;
+    if (ended && record->cancelled != (RF_CANCEL_ASKED | RF_CANCEL_ENDED))
+        return false;
+    rf_turn_wait_for(self, RF_OP_CANCEL, address, number,
+                     (uint64_t)value >> RF_THREAD_LOG_NUMBER_BITS);
+    if (ended)
+        rf_replay_settle(number, record->done);
+    return true;
+}
+
 RF_HOOK int pthread_cancel(pthread_t thread) {
     RF_PASS(pthread_cancel(thread));
     uintptr_t address = RF_HERE_ADDRESS;
-    if (!rf_threads.replays) {
-        int64_t number = find_thread(thread);
-        int64_t value = -1;
-        if (number >= 0)
-            value =
-                (int64_t)(rf_threads.records[number]->done << RF_THREAD_LOG_NUMBER_BITS) | number;
-        rf_value_record(self, RF_OP_CANCEL, address, value);
-    } else {
-        int64_t value = rf_value_play(self, RF_OP_CANCEL, address);
-        if (value >= 0 && !self->free)
-            rf_turn_wait_for(self, RF_OP_CANCEL, address,
-                             (uint32_t)(value & (RF_THREAD_LOG_THREADS - 1)),
-                             (uint64_t)value >> RF_THREAD_LOG_NUMBER_BITS);
-    }
+    if (!rf_threads.replays)
+        tell(self, address, thread);
+    else if (!is_to_be_told(self, address))
+        return 0;
     return rf_real_functions.pthread_cancel(thread);
+}
+
+/* ---- how a thread ends ---- */
+
+void rf_cancel_noticed(void *argument) {
+    const struct rf_thread *self = argument;
+    if (!rf_threads.replays && !self->exits)
+        __atomic_fetch_or(&self->record->cancelled, RF_CANCEL_ENDED, __ATOMIC_RELAXED);
+}
+
+/* It was cancelled before it came so far, and may not have been told yet. */
+void rf_cancel_await(struct rf_thread *self) {
+    if (rf_threads.replays && !self->free)
+        rf_replay_await_cancel(self);
+}
+
+static void exits(void) {
+    struct rf_thread *self = rf_here();
+    if (!self)
+        return;
+    rf_cancel_await(self);
+    self->exits = true;
+}
+
+RF_HOOK void pthread_exit(void *result) {
+    exits();
+    rf_real()->pthread_exit(result);
+    __builtin_unreachable();
+}
+
+RF_HOOK void thrd_exit(int result) {
+    exits();
+    rf_real()->thrd_exit(result);
+    __builtin_unreachable();
 }

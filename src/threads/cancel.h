@@ -26,6 +26,11 @@ void rf_cancelled(void *argument);
         pthread_cleanup_pop(0);                                                                    \
     } while (0)
 
+/* Around all that a thread does: it ends otherwise than by coming to the end of it. */
+void rf_cancel_noticed(void *self);
+/* Replay: it has come to the end. */
+void rf_cancel_await(struct rf_thread *self);
+
 /* Replay: ends the thread, as it was ended here. `mutex` as above; it is not locked. */
 _Noreturn void rf_cancel_here(struct rf_thread *self, uintptr_t address, pthread_mutex_t *mutex);
 

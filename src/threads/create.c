@@ -41,8 +41,13 @@ void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t add
 
 static void *run(void *argument) {
     struct rf_thread *self = argument;
+    void *result;
     rf_thread_enter(self);
-    return self->start(self->argument);
+    pthread_cleanup_push(rf_cancel_noticed, self);
+    result = self->start(self->argument);
+    pthread_cleanup_pop(0);
+    rf_cancel_await(self);
+    return result;
 }
 
 RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,

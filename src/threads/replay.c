@@ -21,6 +21,8 @@
 #define SLEEP_FIRST 1000000L /* nanoseconds; a thread may be late in waking others: see wake() */
 #define SLEEP_MOST 64000000L
 #define STILL_SECONDS 1.0
+#define STILL_LOOKS 5
+#define CANCEL_SECONDS 5.0
 
 const char *rf_operation_name(uint32_t operation) {
     static const char *const names[RF_OPERATIONS] = {
@@ -225,13 +227,40 @@ static bool anybody_runs(bool thoroughly) {
     return false;
 }
 
+bool rf_replay_at_end(const struct rf_thread *self) {
+    return self->ended || rf_thread_log_head(rf_threads.turns)->finished == self->number + 1;
+}
+
+void rf_replay_settle(uint32_t thread, uint64_t count) {
+    const struct rf_place *place = &rf_threads.places->place[thread];
+    uint64_t before = place->done;
+    for (int still = 0; still < STILL_LOOKS; rf_nap(200000)) {
+        if (has_done(place, count) || place->state != RF_PLACE_RUNS || rf_threads.places->free)
+            return;
+        still = place->done == before && sleeps(place) ? still + 1 : 0;
+        before = place->done;
+    }
+}
+
+/* It has come past the call before it was told. Where it is now it may have switched that off. */
+void rf_replay_await_cancel(const struct rf_thread *self) {
+    int state;
+    if (!self->ended || self->cursor.record->cancelled != (RF_CANCEL_ASKED | RF_CANCEL_ENDED))
+        return;
+    pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
+    for (double begun = seconds(); seconds() - begun < CANCEL_SECONDS; rf_nap(1000000))
+        rf_real_functions.pthread_testcancel();
+    pthread_setcancelstate(state, NULL);
+}
+
 /* The recorded thread never came out of this call. If it had ended before, this is another run. If
    the process ended, or the recording was cut off, the thread waits here; in the latter case until
    all the others have come to the end of theirs as well, and from there on the program runs free.
  */
 static void come_to_the_end(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     const struct rf_thread_log_head *head = rf_thread_log_head(rf_threads.turns);
-    if (self->ended || head->finished == self->number + 1)
+    rf_replay_await_cancel(self);
+    if (rf_replay_at_end(self))
         rf_turn_differs(self, what, address, "the recorded thread had come to its end");
     show(self, what, address);
     self->place->state = RF_PLACE_PARKED;

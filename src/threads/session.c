@@ -210,7 +210,6 @@ static void end_thread(void *argument) {
         rf_replay_end(self);
     } else {
         rf_log_check(self);
-        rf_threads.handles[self->number] = 0;
         __atomic_store_n(&self->record->state, RF_THREAD_ENDED, __ATOMIC_RELEASE);
     }
     rf_self = NULL;

@@ -61,6 +61,7 @@ struct rf_thread {
     int marks;        /* how often it said where it was when there were new ones */
 
     int rounds; /* of destructors, at its end */
+    bool exits; /* by itself */
 
     /* What a new thread is to do. */
     void *(*start)(void *);
@@ -176,6 +177,15 @@ uint32_t rf_replay_site_operation(const struct rf_thread *self);
 /* Is the next operation this one, with a value, or this one, and does it fail? */
 bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what);
 bool rf_replay_fails(const struct rf_thread *self, enum rf_operation what);
+/* Did the recorded thread end behind its last operation, or the process with it? */
+bool rf_replay_at_end(const struct rf_thread *self);
+/* If the recorded thread was cancelled in a call that is not hooked, waits to be told so, for a
+   while. */
+void rf_replay_await_cancel(const struct rf_thread *self);
+/* Waits until a thread has done so many operations, or sleeps in a call that is not hooked. */
+void rf_replay_settle(uint32_t thread, uint64_t count);
+/* Was it made at this place? In a module that was built anew nobody knows: then, yes. */
+bool rf_replay_is_here(struct rf_thread *self, uintptr_t address);
 
 /* ---- log.c ---- */
 

@@ -57,6 +57,13 @@ enum rf_thread_log_unseen {
 
 enum rf_thread_log_state { RF_THREAD_RUNS, RF_THREAD_ENDED };
 
+/* Bits. */
+enum rf_thread_log_cancelled {
+    RF_CANCEL_ASKED = 1, /* pthread_cancel was called for the thread ... */
+    RF_CANCEL_ENDED = 2, /* ... and that was its end, ... */
+    RF_CANCEL_TOLD = 4,  /* ... in an operation */
+};
+
 struct rf_thread_log_site {
     uint16_t operation, module;
     uint32_t check;
@@ -66,9 +73,9 @@ struct rf_thread_log_site {
 struct rf_thread_log_thread {
     uint64_t done; /* operations; what the entries say of later ones does not count */
     uint32_t number, parent;
-    uint32_t state; /* enum rf_thread_log_state */
-    uint32_t zero;
-    uint64_t at_exit; /* operations done when another thread called exit() */
+    uint32_t state;     /* enum rf_thread_log_state */
+    uint32_t cancelled; /* enum rf_thread_log_cancelled */
+    uint64_t at_exit; /* operations done when another thread called exit(), or recording stopped */
     uint64_t spare;
 };
 
