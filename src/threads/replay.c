@@ -415,6 +415,25 @@ bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what) {
            rf_replay_site_operation(self) == (uint32_t)what;
 }
 
+static bool is_same_build(const struct rf_log_module *one, const struct rf_module *other) {
+    return one->build_id_length && one->build_id_length == other->build_id_length &&
+           memcmp(one->build_id, other->build_id, one->build_id_length) == 0;
+}
+
+bool rf_replay_is_here(struct rf_thread *self, uintptr_t address) {
+    const struct rf_thread_log_site *site = rf_thread_log_site(rf_threads.turns, self->next.site);
+    const struct rf_log_module *recorded =
+        site ? rf_thread_log_module(rf_threads.turns, site->module) : NULL;
+    if (!recorded)
+        return true;
+    self->inside++;
+    const struct rf_address *here = rf_address_of(address);
+    self->inside--;
+    return is_same_build(recorded, &here->module)
+               ? site->offset == here->offset
+               : strcmp(rf_name_of(recorded->path), rf_name_of(here->module.path)) == 0;
+}
+
 void rf_turn_played(struct rf_thread *self) {
     if (self->free)
         return;

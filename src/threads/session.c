@@ -411,17 +411,12 @@ static struct rf_places *open_places(uint32_t count) {
     return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-static const char *name_of(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* Is this the program that was recorded, and not one that leads to it? */
 static bool is_recorded_program(void) {
     char path[4096];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = 0;
-    return strcmp(name_of(path), name_of(rf_thread_log_head(rf_threads.turns)->program)) == 0;
+    return strcmp(rf_name_of(path), rf_name_of(rf_thread_log_head(rf_threads.turns)->program)) == 0;
 }
 
 static bool begin_replay(struct rf_error *error) {

@@ -3,6 +3,7 @@
 #define RF_THREADS_STATE_H
 
 #include <pthread.h>
+#include <string.h>
 
 #include "engine/session.h"
 #include "threads/places.h"
@@ -146,6 +147,12 @@ RF_STEP bool rf_is_internal(uintptr_t address) {
 RF_STEP struct rf_thread *rf_here_from(uintptr_t address) {
     struct rf_thread *self = rf_here();
     return self && (rf_threads.plain || !rf_is_internal(address)) ? self : NULL;
+}
+
+/* What a path leads to, without the directories. */
+RF_STEP const char *rf_name_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
 }
 
 /* ---- session.c ---- */
