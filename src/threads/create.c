@@ -35,8 +35,10 @@ struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what
 }
 
 void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t address, int code) {
-    if (!rf_threads.replays && code)
+    if (code && !rf_threads.replays)
         rf_failure_record(self, what, address, code);
+    else if (code && !self->free)
+        rf_turn_differs(self, what, address, "the thread cannot be created, as it was recorded");
 }
 
 static void *run(void *argument) {

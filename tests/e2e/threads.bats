@@ -655,6 +655,38 @@ check_branch() {
     expect_nothing_left
 }
 
+@test "a thread that cannot be created any more" {
+    compile_threads large << 'EOT'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+static void *run(void *argument) { return argument; }
+int main(void) {
+    pthread_t thread;
+    pthread_attr_t large;
+    pthread_attr_init(&large);
+    pthread_attr_setstacksize(&large, (size_t)1 << 30);
+    pthread_create(&thread, NULL, run, NULL);
+    pthread_join(thread, NULL);
+    if (access("little", F_OK) == 0)
+        setrlimit(RLIMIT_AS, &(struct rlimit){.rlim_cur = 1 << 29, .rlim_max = 1 << 29});
+    int code = pthread_create(&thread, &large, run, NULL);
+    if (code == 0)
+        pthread_join(thread, NULL);
+    printf("%d\n", code);
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    [ "$output" = 0 ]
+    touch little
+    replay trace
+    expect_status 121
+    expect_in "$stderr" "the thread cannot be created, as it was recorded"
+    expect_nothing_left
+}
+
 # A thread keeps what the others wait for: each is told of, with what it waits for.
 @test "a lock that is not given back" {
     threads branch
