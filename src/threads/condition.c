@@ -28,6 +28,8 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
     }
     if (code == RF_CANCELLED)
         rf_cancel_here(self, address, mutex);
+    if (code == EPERM) /* the mutex was not its own */
+        return code;
     if (code == 0)
         rf_turn_played(self);
     rf_turn_await(self, RF_OP_COND_RELOCK, address);

@@ -107,14 +107,16 @@
         return code;                                                                               \
     } while (0)
 
-/* The wait on a condition has ended, and the thread has the mutex again. */
+/* The wait on a condition has ended, and the thread has the mutex again, unless it was not its own.
+ */
 static inline int rf_record_wait(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                                  const void *condition, const void *mutex, int code) {
     if (code == 0 || code == EOWNERDEAD)
         rf_take(self, what, address, condition);
     else
         rf_failure_record(self, what, address, code);
-    rf_take_lock(self, RF_OP_COND_RELOCK, address, mutex);
+    if (code != EPERM)
+        rf_take_lock(self, RF_OP_COND_RELOCK, address, mutex);
     return code;
 }
 

@@ -9,6 +9,7 @@ static const int kinds[TYPES] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
                                  PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_ADAPTIVE_NP,
                                  PTHREAD_MUTEX_NORMAL};
 static pthread_mutex_t mutexes[TYPES];
+static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 static struct trail trails[TYPES];
 
 static void use(int type) {
@@ -22,8 +23,10 @@ static void use(int type) {
     if (type == RECURSIVE)
         must("pthread_mutex_unlock", pthread_mutex_unlock(&mutexes[type]));
     must("pthread_mutex_unlock", pthread_mutex_unlock(&mutexes[type]));
-    if (type == ERRORCHECK)
+    if (type == ERRORCHECK) {
         observe("not mine", pthread_mutex_unlock(&mutexes[type]));
+        observe("not mine", pthread_cond_wait(&never, &mutexes[type]));
+    }
 }
 
 static void body(int number) {
