@@ -28,6 +28,8 @@ static void note_unseen(struct rf_summary *summary, uint32_t unseen) {
         {RF_UNSEEN_DETACH, "OpenMP tasks with detach"},
         {RF_UNSEEN_CANCEL, "OpenMP's cancel parallel and cancel taskgroup"},
         {RF_UNSEEN_OPENMP, "OpenMP by Clang's library"},
+        {RF_UNSEEN_FUTEX, "futexes used directly, as by std::atomic::wait"},
+        {RF_UNSEEN_STRANGERS, "threads that the C library makes, as for timers"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (unseen & names[i].bit)
@@ -285,6 +287,7 @@ struct rf_thread_counts rf_summary_threads(const struct rf_summary *summary) {
         if (!rank->exists)
             continue;
         all.exists = true;
+        all.stopped = all.stopped || rank->stopped;
         all.order = rank->order;
         all.threads += rank->threads;
         all.operations += rank->operations;

@@ -1,4 +1,5 @@
 /* The system asked by number: older programs have no other way to some of these. */
+#include <linux/futex.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 
@@ -6,7 +7,7 @@
 #include "process.h"
 #include "random.h"
 #include "real.h"
-#include "values.h"
+#include "threads/state.h"
 
 /* With all words that there may be. */
 RF_HOOK long rf_syscall(long number, long a, long b, long c, long d, long e,
@@ -26,6 +27,10 @@ long rf_syscall(long number, long a, long b, long c, long d, long e, long f) {
         return rf_getppid(here);
     case SYS_gettid:
         return rf_gettid(here);
+    case SYS_futex: /* whoever wakes another may have jumped here, from anywhere */
+        if ((b & FUTEX_CMD_MASK) != FUTEX_WAKE)
+            rf_futex_used(here);
+        break;
     case SYS_kill:
     case SYS_tkill:
         a = rf_real_id((pid_t)a);

@@ -12,7 +12,7 @@
         return rf_real_functions.call;                                                             \
     struct rf_thread *self = rf_here_from(address);                                                \
     if (__builtin_expect(!self, 1))                                                                \
-    return rf_real()->call
+    return (rf_self ? (void)0 : rf_stranger_calls(address)), rf_real()->call
 #define RF_PASS(call) RF_PASS_FROM(RF_HERE_ADDRESS, call)
 
 /* In a replay, what is to be had now can mostly be had at once: `trying` says `busy` if not. Only

@@ -110,11 +110,6 @@ void rf_omp_barrier(uintptr_t address, void (*real)(void));
 /* Has the schedule that the environment or the program has chosen no decisions in it? */
 bool rf_omp_schedule_fixed(void);
 
-/* ---- openmp_cancel.c ---- */
-
-/* Says at the end of the recording that this was used: bits of enum rf_thread_log_unseen. */
-void rf_omp_unseen(uint32_t what);
-
 /* ---- openmp_task.c ---- */
 
 /* A member begins, and ends. */

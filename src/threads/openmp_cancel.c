@@ -8,12 +8,6 @@
 
 enum { LOOP = 2, SECTIONS = 4 };
 
-void rf_omp_unseen(uint32_t what) {
-    struct rf_thread_log_head *head = rf_threads.head;
-    if (head && !(__atomic_load_n(&head->unseen, __ATOMIC_RELAXED) & what))
-        __atomic_fetch_or(&head->unseen, what, __ATOMIC_RELAXED);
-}
-
 static bool point(struct rf_thread *self, uintptr_t address, int which, bool wanted) {
     int64_t value;
     if (rf_threads.replays) {
@@ -33,7 +27,7 @@ bool GOMP_cancel(int which, bool wanted) {
     if (self && which & (LOOP | SECTIONS))
         return point(self, RF_HERE_ADDRESS, which, wanted);
     if (self)
-        rf_omp_unseen(RF_UNSEEN_CANCEL);
+        rf_unseen(RF_UNSEEN_CANCEL);
     return rf_gomp()->GOMP_cancel(which, wanted);
 }
 

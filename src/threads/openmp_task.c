@@ -284,7 +284,7 @@ void GOMP_task(void (*function)(void *), void *data, void (*copy)(void *, void *
     struct rf_thread *self = rf_omp_member ? rf_here() : NULL;
     /* One that is done only when an event is there is left to libgomp. */
     if (self && flags & RF_TASK_DETACH)
-        rf_omp_unseen(RF_UNSEEN_DETACH);
+        rf_unseen(RF_UNSEEN_DETACH);
     if (!self || flags & RF_TASK_DETACH) {
         rf_gomp()->GOMP_task(function, data, copy, size, align, deferrable, flags, depend, priority,
                              event);

@@ -214,6 +214,7 @@ static void end_thread(void *argument) {
     }
     rf_self = NULL;
     rf_anybody = &rf_nobody;
+    rf_inside_early++; /* what its last destructors do is nobody's */
     if (self != &main_thread)
         munmap(self, sizeof *self);
 }
@@ -297,6 +298,27 @@ static bool has_other_openmp(void) {
         }
     }
     return dlsym(RTLD_DEFAULT, "__kmpc_fork_call") != NULL; /* linked into the program */
+}
+
+void rf_unseen(uint32_t what) {
+    struct rf_thread_log_head *head = rf_threads.head;
+    if (head && !(__atomic_load_n(&head->unseen, __ATOMIC_RELAXED) & what))
+        __atomic_fetch_or(&head->unseen, what, __ATOMIC_RELAXED);
+}
+
+/* Message-passing libraries have threads of their own, some of which call what is not in the list
+   of their parts. */
+void rf_stranger_calls(uintptr_t address) {
+    if (rf_threads.on && !rf_threads.replays && rf_threads.plain && !rf_self && !rf_inside_early &&
+        !rf_is_internal(address))
+        rf_unseen(RF_UNSEEN_STRANGERS);
+}
+
+/* C++'s library waits for what is certain to come: std::future. */
+void rf_futex_used(uintptr_t address) {
+    if (rf_here() && !rf_threads.replays && !rf_is_internal(address) &&
+        strncmp(rf_name_of(rf_address_of(address)->module.path), "libstdc++", 9) != 0)
+        rf_unseen(RF_UNSEEN_FUTEX);
 }
 
 static void end_record(int status) {

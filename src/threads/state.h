@@ -160,6 +160,13 @@ RF_STEP const char *rf_name_of(const char *path) {
 /* Before the first thread is created, or the first value asked for: opens the log or the recording,
    if there is to be one. The calling thread becomes number 0. */
 void rf_threads_begin(void);
+/* Says at the end of the recording that this was used: bits of enum rf_thread_log_unseen. */
+void rf_unseen(uint32_t what);
+/* A call of the program that nobody records is made in a thread that the program has not created.
+ */
+void rf_stranger_calls(uintptr_t address);
+/* A futex is used by way of syscall(). */
+void rf_futex_used(uintptr_t address);
 /* Leaves a note for the closing lines of a recording that leaves out threads. */
 void rf_threads_unasked(void);
 /* An adapter tells the number of this process: its log gets its name. */

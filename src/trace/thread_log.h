@@ -53,6 +53,8 @@ enum rf_thread_log_unseen {
     RF_UNSEEN_DETACH = 1,
     RF_UNSEEN_CANCEL = 2,
     RF_UNSEEN_OPENMP = 4,
+    RF_UNSEEN_FUTEX = 8,
+    RF_UNSEEN_STRANGERS = 16,
 };
 
 enum rf_thread_log_state { RF_THREAD_RUNS, RF_THREAD_ENDED };

@@ -538,6 +538,59 @@ EOT
     expect_unseen "OpenMP by Clang's library"
 }
 
+# ---- what is seen and not ordered
+
+@test "futexes used directly, and threads that the C library makes, are named" {
+    compile_threads futex << 'EOT'
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static int word;
+static void *run(void *argument) {
+    __atomic_store_n(&word, 1, __ATOMIC_RELEASE);
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+    return argument;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    do
+        syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+    while (!__atomic_load_n(&word, __ATOMIC_ACQUIRE));
+    return pthread_join(thread, NULL);
+}
+EOT
+    expect_unseen "futexes used directly, as by std::atomic::wait"
+    rm -rf trace
+    compile_threads timer << 'EOT'
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <time.h>
+static sem_t rung;
+static void ring(union sigval unused) {
+    (void)unused;
+    sem_post(&rung);
+}
+static void *run(void *argument) {
+    sem_wait(&rung);
+    return argument;
+}
+int main(void) {
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD, .sigev_notify_function = ring};
+    timer_t timer;
+    pthread_t thread;
+    sem_init(&rung, 0, 0);
+    pthread_create(&thread, NULL, run, NULL);
+    timer_create(CLOCK_MONOTONIC, &event, &timer);
+    timer_settime(timer, 0, &(struct itimerspec){.it_value = {0, 1000000}}, NULL);
+    return pthread_join(thread, NULL);
+}
+EOT
+    expect_unseen "threads that the C library makes, as for timers"
+}
+
 # ---- what cannot be recorded
 
 @test "a static program" {
