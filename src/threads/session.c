@@ -375,6 +375,12 @@ RF_HOOK void _exit(int status) {
     __builtin_unreachable();
 }
 
+RF_HOOK void quick_exit(int status) {
+    end_at_exit(status, NULL);
+    rf_real()->quick_exit(status);
+    __builtin_unreachable();
+}
+
 RF_HOOK void _Exit(int status) {
     end_at_exit(status, NULL);
     rf_real()->_Exit(status);
@@ -398,6 +404,14 @@ static void forget_in_child(void) {
     rf_threads.rank = -1;
     rf_threads.wanted = wanted_first;
     begun = false;
+}
+
+/* What is to be done at a fork is not done by this one. */
+RF_HOOK pid_t _Fork(void) {
+    pid_t child = rf_real()->_Fork();
+    if (child == 0 && owner)
+        forget_in_child();
+    return child;
 }
 
 static bool begin_record(struct rf_error *error) {

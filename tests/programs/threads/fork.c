@@ -53,6 +53,22 @@ static int fork_child(int how) {
     return reap(child);
 }
 
+/* Nothing that is to be done at a fork is done. */
+static int fork_quietly(void) {
+    static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+    pid_t child = _Fork();
+    if (child < 0)
+        must("_Fork", errno);
+    if (child == 0) {
+        for (int i = 0; i < 100; i++) {
+            must("pthread_mutex_lock", pthread_mutex_lock(&own));
+            must("pthread_mutex_unlock", pthread_mutex_unlock(&own));
+        }
+        _exit(6);
+    }
+    return reap(child);
+}
+
 static int spawn_child(void) {
     char *words[] = {"sh", "-c", "exit 5", NULL};
     pid_t child;
@@ -72,6 +88,7 @@ static void begin_processes(void) {
     visit("forked", fork_child(0));
     visit("asked", WEXITSTATUS(system("exit 4")));
     visit("spawned", spawn_child());
+    visit("forked", fork_quietly());
     visit("forked", fork_child(7));
     visit("read", read_from_child());
 }
