@@ -92,8 +92,9 @@ static void print_threads(const struct rf_summary *summary) {
     char size[RF_SIZE_TEXT];
     if (!all.exists)
         return;
-    printf("threads    %" PRIu32 ", %" PRIu64 " operations, order by %s, %s\n", all.threads,
-           all.operations, rf_thread_order_name(all.order), rf_size_text(all.bytes, size));
+    printf("threads    %" PRIu32 ", %" PRIu64 " operations, order by %s, %s%s\n", all.threads,
+           all.operations, rf_thread_order_name(all.order), rf_size_text(all.bytes, size),
+           all.stopped ? ", not to the end: a log could not be lengthened" : "");
     printf("  %-8s %12" PRIu64 "\n  %-8s %12" PRIu64 "\n  %-8s %12" PRIu64 "\n", "turn", all.turns,
            "fail", all.failures, "value", all.values);
 }

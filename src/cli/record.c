@@ -140,6 +140,11 @@ static void warn(const struct rf_summary *summary, const char *directory, const 
         else if (rank->ending.incomplete)
             rf_say("rank %d is recorded only up to event %llu: %s", rank->rank,
                    (unsigned long long)rank->events, rank->ending.reason);
+        if (rank->threads.stopped)
+            rf_say(
+                "rank %d: the order of its threads is recorded only up to a point: its log could "
+                "not be lengthened",
+                rank->rank);
     }
     rf_thread_notes_tell(directory, summary);
     if (threads)

@@ -10,6 +10,7 @@
 #include "threads/lineage.h"
 #include "threads/state.h"
 #include "trace/varint.h"
+#include "trace/writer.h"
 
 /* The file is lengthened and mapped in pieces. */
 #define PIECE_BYTES (UINT32_C(4) << 20)
@@ -25,8 +26,11 @@ static char *map_piece(uint32_t number) {
         return known;
     off_t begin = (off_t)number * PIECE_BYTES;
     int code;
+    struct rf_shield shield;
+    rf_shield_raise(&shield);
     while ((code = posix_fallocate(rf_threads.file, begin, PIECE_BYTES)) == EINTR)
         continue;
+    rf_shield_lower(&shield);
     char *mapped = code == 0 ? mmap(NULL, PIECE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
                                     rf_threads.file, begin)
                              : MAP_FAILED;
@@ -125,12 +129,26 @@ bool rf_log_begin(struct rf_thread *self, uint32_t parent) {
     return true;
 }
 
-/* Nothing more is recorded from here on; what this thread still counts is counted nowhere. */
+void rf_log_count_all(void) {
+    for (uint32_t i = 0; i < rf_threads.head->threads && i < RF_THREAD_LOG_THREADS; i++) {
+        struct rf_thread_log_thread *record =
+            __atomic_load_n(&rf_threads.records[i], __ATOMIC_ACQUIRE);
+        if (record)
+            record->at_exit = __atomic_load_n(&record->done, __ATOMIC_ACQUIRE);
+    }
+}
+
+/* Nothing more is recorded from here on; what this thread still counts is counted nowhere, and what
+   others count is not all that they do. */
 static bool stop(struct rf_thread *self) {
     static struct rf_thread_log_thread nowhere;
+    static int stopped;
+    if (!__atomic_exchange_n(&stopped, 1, __ATOMIC_ACQ_REL)) {
+        rf_log_count_all();
+        __atomic_store_n(&rf_threads.head->stopped, 1, __ATOMIC_RELEASE);
+        rf_threads.on = false;
+    }
     self->record = &nowhere;
-    __atomic_store_n(&rf_threads.head->stopped, 1, __ATOMIC_RELEASE);
-    rf_threads.on = false;
     return false;
 }
 
@@ -191,24 +209,42 @@ static uint32_t intern_module(const struct rf_module *module) {
     return head->modules - 1;
 }
 
-/* Once for each place in the program, and then only if something was to be logged there. */
+/* 0: it is not in the table. */
+static uint32_t find_site(const struct rf_thread_log_site *site) {
+    const struct rf_thread_log_head *head = rf_threads.head;
+    for (uint32_t i = 1; i < head->sites; i++)
+        if (head->site[i].operation == site->operation && head->site[i].module == site->module &&
+            head->site[i].offset == site->offset)
+            return i;
+    return 0;
+}
+
+static uint32_t add_site(struct rf_thread_log_site site) {
+    struct rf_thread_log_head *head = rf_threads.head;
+    uint32_t number = head->sites;
+    site.check = rf_thread_log_site_check(&site, number);
+    head->site[number] = site;
+    __atomic_store_n(&head->sites, number + 1, __ATOMIC_RELEASE);
+    return number;
+}
+
+/* Once for each place in the program, and then only if something was to be logged there. The end of
+   the table is kept for operations without a place: a replay has to know what was done. */
 static uint32_t learn_site(enum rf_operation what, uintptr_t address) {
     const struct rf_address *where = rf_address_of(address);
-    struct rf_thread_log_head *head = rf_threads.head;
     while (__atomic_exchange_n(&sites_lock, 1, __ATOMIC_ACQUIRE))
         __builtin_ia32_pause();
-    uint32_t number = 0, module = intern_module(&where->module);
-    for (uint32_t i = 1; i < head->sites && !number; i++)
-        if (head->site[i].operation == what && head->site[i].module == module &&
-            head->site[i].offset == where->offset)
-            number = i;
-    if (!number && module < RF_THREAD_LOG_MODULES && head->sites < RF_THREAD_LOG_SITES) {
-        number = head->sites;
-        struct rf_thread_log_site site = {(uint16_t)what, (uint16_t)module, 0, where->offset};
-        site.check = rf_thread_log_site_check(&site, number);
-        head->site[number] = site;
-        __atomic_store_n(&head->sites, number + 1, __ATOMIC_RELEASE);
+    uint32_t module = intern_module(&where->module);
+    struct rf_thread_log_site site = {(uint16_t)what, (uint16_t)module, 0, where->offset};
+    uint32_t number = find_site(&site);
+    if (!number && (module == RF_THREAD_LOG_MODULES ||
+                    rf_threads.head->sites >= RF_THREAD_LOG_SITES - RF_OPERATIONS)) {
+        site.module = RF_THREAD_LOG_MODULES;
+        site.offset = 0;
+        number = find_site(&site);
     }
+    if (!number)
+        number = add_site(site);
     __atomic_store_n(&sites_lock, 0, __ATOMIC_RELEASE);
     return number;
 }

@@ -165,7 +165,7 @@ static bool begin_replay_of(struct rf_thread *self) {
     if (!rf_thread_log_begin(rf_threads.turns, self->number, &self->cursor))
         return false;
     self->place = &rf_threads.places->place[self->number];
-    self->recorded = self->cursor.record->done;
+    self->recorded = rf_thread_log_recorded(rf_threads.turns, self->cursor.record);
     self->ended = self->cursor.record->state == RF_THREAD_ENDED;
     self->place->recorded = self->recorded;
     rf_replay_next(self);
@@ -324,14 +324,14 @@ void rf_futex_used(uintptr_t address) {
 static void end_record(int status) {
     struct rf_thread_log_head *head = rf_threads.head;
     if (has_other_openmp())
-        head->unseen |= RF_UNSEEN_OPENMP;
-    for (uint32_t i = 0; i < head->threads; i++) {
-        struct rf_thread_log_thread *record =
-            __atomic_load_n(&rf_threads.records[i], __ATOMIC_ACQUIRE);
-        if (record)
-            record->at_exit = record->done;
+        rf_unseen(RF_UNSEEN_OPENMP);
+    if (!head->stopped) {
+        if (rf_self)
+            rf_log_check(rf_self);
+        rf_log_count_all();
+        __atomic_store_n(&head->finished, rf_self ? rf_self->number + 1 : UINT32_MAX,
+                         __ATOMIC_RELEASE);
     }
-    __atomic_store_n(&head->finished, rf_self ? rf_self->number + 1 : UINT32_MAX, __ATOMIC_RELEASE);
     if (rf_threads.plain)
         rf_recorder_close(&rf_the_session.recorder, RF_END_FINALIZE, status);
 }
@@ -356,7 +356,12 @@ static void end_replay(int status) {
 static void end_at_exit(int status, void *unused) {
     (void)unused;
     static int ended;
-    if (!rf_threads.on || getpid() != owner || __atomic_exchange_n(&ended, 1, __ATOMIC_RELAXED))
+    if (getpid() != owner)
+        return;
+    while (__atomic_load_n(&differs, __ATOMIC_ACQUIRE) && !differs_here)
+        pause(); /* until that is told */
+    bool stopped = rf_threads.head && rf_threads.head->stopped;
+    if ((!rf_threads.on && !stopped) || __atomic_exchange_n(&ended, 1, __ATOMIC_RELAXED))
         return;
     if (rf_self)
         rf_self->inside++;
@@ -529,6 +534,7 @@ void rf_threads_begin(void) {
         return;
     }
     struct rf_error error = {0};
+    errno = 0; /* which may be the program's */
     if (!(rf_threads.replays ? begin_replay(&error) : begin_record(&error))) {
         /* Another process of the same rank may have its log there already. */
         if (error.code && errno != EEXIST)

@@ -210,6 +210,8 @@ void rf_log_name(int rank);
 void rf_log_forget(void);
 /* The first block of a thread. */
 bool rf_log_begin(struct rf_thread *self, uint32_t parent);
+/* How many operations each thread has done by now is written down: an end comes. */
+void rf_log_count_all(void);
 void rf_log_check(struct rf_thread *self);
 void rf_log_edge(struct rf_thread *self, enum rf_operation what, uintptr_t address, uint32_t thread,
                  uint64_t count);

@@ -200,6 +200,12 @@ const struct rf_thread_log_thread *rf_thread_log_thread(const struct rf_thread_l
     return (const struct rf_thread_log_thread *)(block_at(turns, turns->first[number]) + 1);
 }
 
+/* Where the log could not be lengthened, those after it were counted in a part of the threads. */
+uint64_t rf_thread_log_recorded(const struct rf_thread_log *turns,
+                                const struct rf_thread_log_thread *record) {
+    return turns->head->stopped && record->at_exit < record->done ? record->at_exit : record->done;
+}
+
 const struct rf_thread_log_site *rf_thread_log_site(const struct rf_thread_log *turns,
                                                     uint32_t number) {
     if (number == 0 || number >= turns->head->sites)

@@ -52,6 +52,9 @@ const struct rf_thread_log_head *rf_thread_log_head(const struct rf_thread_log *
 uint32_t rf_thread_log_threads(const struct rf_thread_log *turns);
 const struct rf_thread_log_thread *rf_thread_log_thread(const struct rf_thread_log *turns,
                                                         uint32_t number);
+/* How many of its operations can be played. */
+uint64_t rf_thread_log_recorded(const struct rf_thread_log *turns,
+                                const struct rf_thread_log_thread *record);
 /* NULL for numbers that the file does not have. Site 0 is anywhere. */
 const struct rf_thread_log_site *rf_thread_log_site(const struct rf_thread_log *turns,
                                                     uint32_t number);

@@ -645,6 +645,88 @@ EOT
     expect_in "$stderr" "rank-0.threads: is damaged at byte 106"
 }
 
+# From some moment on no file can be made longer, as on a full disk.
+@test "a log that cannot be lengthened is named, and played up to there" {
+    compile_threads full << 'EOT'
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/resource.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long trail;
+static void *run(void *number) {
+    for (int i = 0; i < 1000; i++) {
+        pthread_mutex_lock(&other);
+        trail = (trail ^ (unsigned long)number) * 1099511628211u;
+        pthread_mutex_unlock(&other);
+    }
+    /* Two places in turn: nothing can be folded. */
+    for (int i = 0; i < 1000000; i++)
+        if (pthread_mutex_trylock(&mutex) == 0 || pthread_mutex_trylock(&mutex) == 0)
+            return NULL;
+    return number;
+}
+int main(void) {
+    pthread_t threads[2];
+    pthread_mutex_lock(&mutex);
+    for (long i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, run, (void *)(i + 1));
+    setrlimit(RLIMIT_FSIZE, &(struct rlimit){.rlim_cur = 100, .rlim_max = 100});
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    printf("%lx\n", trail);
+}
+EOT
+    record "${launch[@]}"
+    expect_status 0
+    echo "$output" > recorded.text
+    expect_in "$stderr" "rank 0: the order of its threads is recorded only up to a point: its log could not be lengthened"
+    run_apart "$REFRAIN" info trace
+    expect_status 0
+    expect_in "$output" ", not to the end: a log could not be lengthened"
+    expect_in "$output" "rank 0 finished"
+    replay trace
+    expect_status 0
+    expect_same
+}
+
+# The table of places is full, but what was done there is known.
+@test "more places than there is room for" {
+    compile_threads places << 'EOT'
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#define TEN(what) what what what what what what what what what what
+#define TRY tried += pthread_mutex_trylock(&mutex) == EBUSY;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *run(void *argument) {
+    int tried = 0;
+    TEN(TEN(TEN(TRY TRY TRY TRY TRY)))
+    pthread_attr_t endless;
+    pthread_t thread;
+    pthread_attr_init(&endless);
+    pthread_attr_setstacksize(&endless, (size_t)1 << 47);
+    int code = pthread_create(&thread, &endless, run, NULL);
+    printf("%d %d\n", tried, code == EAGAIN);
+    return argument;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_mutex_lock(&mutex);
+    pthread_create(&thread, NULL, run, NULL);
+    return pthread_join(thread, NULL);
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    [ "$output" = "5000 1" ]
+    echo "$output" > recorded.text
+    replay -q trace
+    expect_status 0
+    expect_same
+    run_apart "$REFRAIN" info trace
+    [[ $output =~ "  fail "\ +5001 ]]
+}
+
 # Which ranks had threads is known only when they have run.
 @test "a missing log of the threads of a rank" {
     launch mpich 2 thr_funneled
