@@ -59,9 +59,13 @@ rf_adapter_differs *rf_find_adapter(void) {
     return found;
 }
 
+/* A difference was found, by this thread or by another one. */
+static int differs;
+static _Thread_local bool differs_here;
+
 _Noreturn void rf_threads_differ(const char *function, uintptr_t address, const char *text) {
-    static int said;
-    if (!__atomic_exchange_n(&said, 1, __ATOMIC_ACQ_REL)) {
+    if (!__atomic_exchange_n(&differs, 1, __ATOMIC_ACQ_REL)) {
+        differs_here = true;
         rf_adapter_differs *adapter = rf_find_adapter();
         rf_threads.on = false; /* the end is ours */
         struct rf_here here = {function, 0, address};

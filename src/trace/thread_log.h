@@ -144,8 +144,9 @@ static inline uint64_t rf_thread_log_sign_run(uint64_t signature, uint32_t opera
     }
     return signature;
 }
+/* What is stored of it. A thread may have done one operation only, which is in the lowest bits. */
 static inline uint16_t rf_thread_log_signed(uint64_t signature) {
-    return (uint16_t)(signature >> 48);
+    return (uint16_t)(signature * 0x9e3779b97f4a7c15u >> 48);
 }
 /* Is the signature to be stored before the next entry? Soon at first, then after 64 operations. */
 static inline int rf_thread_log_checks(uint64_t done, uint64_t checked) {

@@ -776,6 +776,43 @@ check_branch() {
     [ "$operation" -le 64 ]
 }
 
+# There is nothing to be said of either but that it was done.
+@test "another function, where a thread has done nothing else, and where the program ends" {
+    compile_threads few << 'EOT'
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, last = PTHREAD_MUTEX_INITIALIZER;
+static void use(pthread_mutex_t *mutex, const char *other) {
+    if (access(other, F_OK) == 0)
+        pthread_mutex_trylock(mutex);
+    else
+        pthread_mutex_lock(mutex);
+}
+static void *run(void *argument) {
+    use(&first, "thread");
+    return argument;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    pthread_join(thread, NULL);
+    use(&last, "end");
+    return 0;
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    for other in thread end; do
+        touch $other
+        replay trace
+        expect_status 121
+        expect_in "$stderr" "the operations of the thread up to here are not the recorded ones"
+        rm $other
+    done
+    replay -q trace
+    expect_status 0
+}
+
 @test "one thread more" {
     check_branch thread 0 "  came      pthread_create at trails.h:$(line_of trails.h 'pthread_create(&')"
 }
