@@ -94,7 +94,7 @@ bool rf_version_text(const char *path, char *text, unsigned size) {
     int status = -1;
     if (child > 0) {
         if (length + 1 >= size || length == 0)
-            kill(child, SIGTERM);
+            kill(child, SIGKILL);
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)
             ;
     }
