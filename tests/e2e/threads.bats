@@ -588,7 +588,7 @@ int main(void) {
     return pthread_join(thread, NULL);
 }
 EOT
-    expect_unseen "threads that the C library makes, as for timers"
+    expect_unseen "calls in threads that are not recorded, as for timers"
 }
 
 # ---- what cannot be recorded
@@ -958,6 +958,52 @@ check_kill() {
     expect_status 134
     expect_same
     expect_nothing_left
+}
+
+# The others wait for it, and were cut off there: none of them must take its place.
+@test "a crash in what is done once" {
+    compile_threads once -D_GNU_SOURCE << 'EOT'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local long self;
+static unsigned long random_bits;
+static void crash(void) {
+    pthread_mutex_lock(&mutex);
+    usleep(5000);
+    printf("thread %ld\n", self);
+    fflush(stdout);
+    abort();
+}
+static void *run(void *number) {
+    self = (long)number;
+    usleep((random_bits >> self * 10) % 1024);
+    pthread_once(&once, crash);
+    return number;
+}
+int main(void) {
+    pthread_t threads[3];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    random_bits = (unsigned long)now.tv_nsec * 0x9e3779b97f4a7c15u;
+    for (long i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, run, (void *)(i + 1));
+    return pthread_join(threads[0], NULL);
+}
+EOT
+    for _ in 1 2 3 4; do
+        rm -rf trace
+        record -q "${launch[@]}"
+        expect_status 134
+        echo "$output" > recorded.text
+        replay -q trace
+        expect_status 134
+        expect_same
+    done
 }
 
 # A bug that depends on who came first: once recorded it comes back every time, and a good run stays good.
