@@ -131,7 +131,7 @@ void rf_cancel_noticed(void *argument) {
 /* It was cancelled before it came so far, and may not have been told yet. */
 void rf_cancel_await(struct rf_thread *self) {
     if (rf_threads.replays && !self->free)
-        rf_replay_await_cancel(self);
+        rf_replay_await_cancel(self, RF_OP_THREAD_EXIT, 0);
 }
 
 static void exits(void) {

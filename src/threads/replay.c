@@ -22,7 +22,7 @@
 #define SLEEP_MOST 64000000L
 #define STILL_SECONDS 1.0
 #define STILL_LOOKS 5
-#define CANCEL_SECONDS 5.0
+#define CANCEL_SECONDS 5.0 /* in which nothing moves */
 
 const char *rf_operation_name(uint32_t operation) {
     static const char *const names[RF_OPERATIONS] = {
@@ -243,14 +243,24 @@ void rf_replay_settle(uint32_t thread, uint64_t count) {
 }
 
 /* It has come past the call before it was told. Where it is now it may have switched that off. */
-void rf_replay_await_cancel(const struct rf_thread *self) {
+void rf_replay_await_cancel(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     int state;
     if (!self->ended || self->cursor.record->cancelled != (RF_CANCEL_ASKED | RF_CANCEL_ENDED))
         return;
+    rf_turn_wake(self);
+    rf_turn_blocks(self, what, address);
     pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &state);
-    for (double begun = seconds(); seconds() - begun < CANCEL_SECONDS; rf_nap(1000000))
+    double still = seconds();
+    for (uint64_t moved = movement(); seconds() - still < CANCEL_SECONDS; rf_nap(1000000)) {
         rf_real_functions.pthread_testcancel();
+        if (movement() != moved)
+            still = seconds();
+        moved = movement();
+    }
     pthread_setcancelstate(state, NULL);
+    if (!rf_threads.places->free)
+        rf_turn_differs(self, what, address, "the recorded thread was cancelled before this");
+    rf_turn_goes_on(self);
 }
 
 /* The recorded thread never came out of this call. If it had ended before, this is another run. If
@@ -259,7 +269,7 @@ void rf_replay_await_cancel(const struct rf_thread *self) {
  */
 static void come_to_the_end(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     const struct rf_thread_log_head *head = rf_thread_log_head(rf_threads.turns);
-    rf_replay_await_cancel(self);
+    rf_replay_await_cancel(self, what, address);
     if (rf_replay_at_end(self))
         rf_turn_differs(self, what, address, "the recorded thread had come to its end");
     show(self, what, address);

@@ -193,9 +193,9 @@ bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what);
 bool rf_replay_fails(const struct rf_thread *self, enum rf_operation what);
 /* Did the recorded thread end behind its last operation, or the process with it? */
 bool rf_replay_at_end(const struct rf_thread *self);
-/* If the recorded thread was cancelled in a call that is not hooked, waits to be told so, for a
-   while. */
-void rf_replay_await_cancel(const struct rf_thread *self);
+/* If the recorded thread was cancelled in a call that is not hooked, waits to be told so; if nobody
+   does, it is a difference. */
+void rf_replay_await_cancel(struct rf_thread *self, enum rf_operation what, uintptr_t address);
 /* Waits until a thread has done so many operations, or sleeps in a call that is not hooked. */
 void rf_replay_settle(uint32_t thread, uint64_t count);
 /* Was it made at this place? In a module that was built anew nobody knows: then, yes. */
