@@ -142,8 +142,7 @@ void rf_log_count_all(void) {
    others count is not all that they do. */
 static bool stop(struct rf_thread *self) {
     static struct rf_thread_log_thread nowhere;
-    static int stopped;
-    if (!__atomic_exchange_n(&stopped, 1, __ATOMIC_ACQ_REL)) {
+    if (!__atomic_exchange_n(&rf_threads.stopped, true, __ATOMIC_ACQ_REL)) {
         rf_log_count_all();
         __atomic_store_n(&rf_threads.head->stopped, 1, __ATOMIC_RELEASE);
         rf_threads.on = false;

@@ -328,8 +328,8 @@ void rf_futex_used(uintptr_t address) {
 static void end_record(int status) {
     struct rf_thread_log_head *head = rf_threads.head;
     if (has_other_openmp())
-        rf_unseen(RF_UNSEEN_OPENMP);
-    if (!head->stopped) {
+        head->unseen |= RF_UNSEEN_OPENMP;
+    if (!rf_threads.stopped) {
         if (rf_self)
             rf_log_check(rf_self);
         rf_log_count_all();
@@ -364,8 +364,7 @@ static void end_at_exit(int status, void *unused) {
         return;
     while (__atomic_load_n(&differs, __ATOMIC_ACQUIRE) && !differs_here)
         pause(); /* until that is told */
-    bool stopped = rf_threads.head && rf_threads.head->stopped;
-    if ((!rf_threads.on && !stopped) || __atomic_exchange_n(&ended, 1, __ATOMIC_RELAXED))
+    if ((!rf_threads.on && !rf_threads.stopped) || __atomic_exchange_n(&ended, 1, __ATOMIC_RELAXED))
         return;
     if (rf_self)
         rf_self->inside++;

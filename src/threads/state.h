@@ -97,6 +97,7 @@ struct rf_threads {
     char trace[4096], run[4096];
 
     /* Record. */
+    bool stopped; /* the log could not be lengthened */
     struct rf_thread_log_head *head;
     int file;
     uint64_t *slots;

@@ -51,8 +51,8 @@ int main(void) {
     for (int i = 0; i < VICTIMS; i++) {
         pthread_t short_lived;
         must("pthread_create", pthread_create(&short_lived, NULL, come_to_end,
-                                              (void *)(intptr_t)(dice(300) * 1000 + i)));
-        struct timespec time = {0, dice(600) * 1000};
+                                              (void *)((intptr_t)dice(300) * 1000 + i)));
+        struct timespec time = {0, (long)dice(600) * 1000};
         nanosleep(&time, NULL);
         observe("cancelled", cancel(short_lived));
         observe("cancelled", cancel(victims[i]));
