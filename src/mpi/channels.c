@@ -29,6 +29,11 @@ uint32_t rf_channel_learn(struct rf_channels *channels, uint64_t key) {
     return number;
 }
 
+uint32_t rf_channel_known(const struct rf_channels *channels, MPI_Comm comm) {
+    uint32_t number = rf_handle_find(&channels->map, rf_comm_key(comm));
+    return number == RF_NOWHERE ? OTHERS : number;
+}
+
 uint32_t rf_channel_of_shared(struct rf_channels *channels, uint64_t key) {
     rf_lock(&channels->lock);
     uint32_t number = rf_channel_learn(channels, key);

@@ -19,6 +19,8 @@ struct rf_channels {
 
 void rf_channels_open(struct rf_channels *channels, bool concurrent);
 uint32_t rf_channel_learn(struct rf_channels *channels, uint64_t key);
+/* The number of a communicator, without giving it one. */
+uint32_t rf_channel_known(const struct rf_channels *channels, MPI_Comm comm);
 void rf_channel_forget(struct rf_channels *channels, MPI_Comm comm);
 
 /* Replay of several threads: the number that a communicator has, or gets now. */

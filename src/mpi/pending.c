@@ -91,19 +91,31 @@ void rf_pending_sweep(void) {
 /* Of two receives that fit a message the older one gets it. So an older one that would have fit
    this message has taken another one before, even if nobody has looked yet. Should the program die
    now, replay must know which. */
-void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
-                          const MPI_Status *status) {
-    struct rf_link *next, *end = &pending->ring;
-    for (struct rf_link *link = end->newer; link != end; link = next) {
+static void ask_fitting(const struct rf_pending *pending, uint32_t channel, uint64_t before,
+                        int source, int tag) {
+    const struct rf_link *next, *end = &pending->ring;
+    for (const struct rf_link *link = end->newer; link != end; link = next) {
         struct rf_pending_receive *older = (struct rf_pending_receive *)link;
         next = link->newer;
-        if (older->post.ordinal > receive->post.ordinal)
+        if (older->post.ordinal > before)
             return;
-        if (rf_packed_channel(older->post.what) == rf_packed_channel(receive->post.what) &&
-            (older->tag == MPI_ANY_TAG || older->tag == status->MPI_TAG) &&
-            (older->source == MPI_ANY_SOURCE || older->source == status->MPI_SOURCE))
+        if (rf_packed_channel(older->post.what) == channel &&
+            (older->tag == MPI_ANY_TAG || older->tag == tag) &&
+            (older->source == MPI_ANY_SOURCE || older->source == source))
             ask(older);
     }
+}
+
+void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
+                          const MPI_Status *status) {
+    ask_fitting(pending, rf_packed_channel(receive->post.what), receive->post.ordinal,
+                status->MPI_SOURCE, status->MPI_TAG);
+}
+
+void rf_pending_ask_fitting(MPI_Comm comm, int source, int tag) {
+    if (source >= 0 && !rf_the_session.concurrent)
+        ask_fitting(&rf_mpi.pending, rf_channel_known(&rf_mpi.channels, comm), UINT64_MAX, source,
+                    tag);
 }
 
 /* A request that is in no list: only its cancel has something to tell. */

@@ -50,6 +50,10 @@ static inline bool rf_pending_any(const struct rf_pending *pending) {
     return pending->used != 0;
 }
 
+static inline bool rf_pending_unknown(const struct rf_pending *pending) {
+    return pending->ring.newer != &pending->ring;
+}
+
 /* Where a receive hangs, or would. Only if there are any. */
 RF_STEP struct rf_pending_receive **rf_pending_place(const struct rf_pending *pending,
                                                      MPI_Request request) {
@@ -134,6 +138,8 @@ bool rf_status_cancelled(const MPI_Status *status);
 void rf_pending_learn_cancel(struct rf_pending_receive *receive, const MPI_Status *status);
 void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
                           const MPI_Status *status);
+/* The same where a blocking call took or saw a message. */
+void rf_pending_ask_fitting(MPI_Comm comm, int source, int tag);
 
 /* The library reported this request complete: writes its match down. Done for all requests of a
    call before any of them is settled: the library has let go of all of them, and must not be asked

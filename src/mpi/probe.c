@@ -112,11 +112,14 @@ RF_STEP void record_answer(const struct rf_here *here, MPI_Comm comm, int code, 
                            const MPI_Status *status) {
     if (code != MPI_SUCCESS)
         return;
-    if (flag)
-        rf_record(here, RF_FOUND, rf_channel_of(&rf_mpi.channels, comm), status->MPI_SOURCE,
-                  status->MPI_TAG);
-    else
+    if (!flag) {
         rf_record_failure(here, comm, 0);
+        return;
+    }
+    if (__builtin_expect(rf_pending_unknown(&rf_mpi.pending), 0))
+        rf_pending_ask_fitting(comm, status->MPI_SOURCE, status->MPI_TAG);
+    rf_record(here, RF_FOUND, rf_channel_of(&rf_mpi.channels, comm), status->MPI_SOURCE,
+              status->MPI_TAG);
 }
 
 /* Only what was found has a place in the order. */
@@ -146,6 +149,8 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
         rf_diverge(&rf_the_session, here, event, NULL,
                    "the program looks for source %d, tag %d: not the recorded message", *source,
                    *tag);
+    if (rf_end_of_trust(comm, event->first, event->second))
+        return ANSWER_FREE;
     *source = event->first;
     *tag = event->second;
     rf_take();

@@ -22,12 +22,9 @@ static void name(const struct rf_here *here, const struct rf_event *event, int *
     *tag = event->second;
 }
 
-/* A receive that was posted earlier, whose match nobody saw before the recording was cut off, could
-   take this message too. It was posted first, so it must have taken one that came before, and that
-   one is still there: asking for this message might deliver that one. Nothing that follows could be
-   trusted, so this is where the recording ends. */
-static bool end_of_trust(MPI_Comm comm, int source, int tag) {
-    if (!rf_stand_ins_in_the_way(comm, source, tag))
+bool rf_end_of_trust(MPI_Comm comm, int source, int tag) {
+    if (source < 0 ||
+        !rf_stand_ins_in_the_way(comm, source, tag)) /* MPI_PROC_NULL has no message */
         return false;
     struct rf_replayer *replayer = &rf_the_session.replayer;
     snprintf(replayer->progress->reason, sizeof replayer->progress->reason,
@@ -55,7 +52,7 @@ enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *sourc
                           : event->first == RF_UNDEFINED ? RF_MATCH_NOTHING
                                                          : RF_MATCH_KNOWN;
     if (match == RF_MATCH_KNOWN) {
-        if (end_of_trust(comm, event->first, event->second))
+        if (rf_end_of_trust(comm, event->first, event->second))
             return RF_MATCH_KNOWN;
         name(here, event, source, tag);
     }
@@ -85,10 +82,12 @@ void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call) {
         const struct rf_event *event = rf_expect(here, 1u << call->kind, call->comm, &asked);
         if (!event) {
             name_last(here, call);
-        } else if (!end_of_trust(call->comm, event->first, event->second)) {
+        } else if (!rf_end_of_trust(call->comm, event->first, event->second)) {
             name(here, event, &call->source, &call->tag);
             rf_take();
         }
+    } else if (!call->wild) {
+        rf_end_of_trust(call->comm, call->source, call->tag);
     }
     rf_progress_wait(&rf_the_session.replayer, here, call->source, call->tag);
 }
@@ -123,6 +122,8 @@ int rf_receive_wild(const struct rf_here *here, const struct rf_receive *receive
 static int replay_irecv(const struct rf_here *here, const struct rf_receive *receive, bool wild,
                         MPI_Request *request) {
     rf_turn_begin(here);
+    if (!wild)
+        rf_end_of_trust(receive->comm, receive->source, receive->tag);
     int code = wild ? rf_receive_wild(here, receive, request)
                     : rf_receive_post(receive, receive->source, receive->tag, request);
     rf_turn_end(here);

@@ -37,6 +37,12 @@ static inline bool rf_may_be_patient(const struct rf_here *here, int peer, int t
            !rf_recorded_error(here);
 }
 
+/* Replay: a receive that was posted earlier, whose match nobody saw before the recording was cut
+   off, could take the message of this call too. It was posted first, so it must have taken one that
+   came before, and that one is still there: asking for this message might deliver that one. Nothing
+   that follows could be trusted, so this is where the recording ends; true if so. */
+bool rf_end_of_trust(MPI_Comm comm, int source, int tag);
+
 /* Replay: names the message, and shows that the rank waits for it. */
 void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call);
 
@@ -68,7 +74,12 @@ RF_STEP void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *c
 /* After it: recording writes the match down. */
 RF_STEP void rf_blocking_end(struct rf_blocking *call) {
     struct rf_session *session = &rf_the_session;
-    if (!call->wild || !rf_recording())
+    if (!rf_recording())
+        return;
+    if (__builtin_expect(rf_pending_unknown(&rf_mpi.pending), 0))
+        rf_pending_ask_fitting(call->comm, call->wild ? call->status->MPI_SOURCE : call->source,
+                               call->wild ? call->status->MPI_TAG : call->tag);
+    if (!call->wild)
         return;
     rf_session_append(session);
     if (call->status->MPI_SOURCE >= 0 && session->recorder.on) {

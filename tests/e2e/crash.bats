@@ -163,3 +163,74 @@ check_beginning() {
 
 @test "Open MPI: a rank killed while its files were created" { check_beginning openmpi; }
 @test "MPICH: a rank killed while its files were created" { check_beginning mpich; }
+
+# Rank 0 has two receives that fit the same messages. The first one took the first message, but nobody looked
+# before the rank was killed; the second one, made in the way that is asked for, took the second message.
+compile_unseen() {
+    compile "$1" unseen <<'PROGRAM'
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int next(const char *way) {
+    int word = 0, flag = 0;
+    MPI_Message message;
+    MPI_Request request;
+    if (strcmp(way, "named") == 0) {
+        MPI_Recv(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (strcmp(way, "wildcard") == 0) {
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (strcmp(way, "looked for") == 0) {
+        while (!flag)
+            MPI_Iprobe(1, 5, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+        MPI_Recv(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (strcmp(way, "taken out") == 0) {
+        while (!flag)
+            MPI_Improbe(MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
+        MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Irecv(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return word;
+}
+
+int main(int argc, char **argv) {
+    int rank, first = 0, words[2] = {100, 200};
+    MPI_Request request;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        MPI_Irecv(&first, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &request);
+        printf("%d\n", next(argv[1]));
+        fflush(stdout);
+        if (!getenv("GO_ON"))
+            raise(SIGKILL);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        for (int i = 0; i < 2; i++)
+            MPI_Send(&words[i], 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+}
+PROGRAM
+}
+
+check_unseen() {
+    local way
+    compile_unseen "$1"
+    for way in named wildcard "looked for" "taken out" waited; do
+        rm -rf trace
+        run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" "$way"
+        [ "$status" -ne 0 ]
+        [ "${output%%$'\n'*}" = 200 ]
+        GO_ON=1 run_apart timeout -k 5 60 "$REFRAIN" replay trace
+        [ "$output" = 200 ]
+        expect_in "$stderr" "2 ranks, no difference"
+    done
+}
+
+@test "Open MPI: a receive that had its message, but was not looked at before the kill" { check_unseen openmpi; }
+@test "MPICH: a receive that had its message, but was not looked at before the kill" { check_unseen mpich; }
