@@ -150,6 +150,42 @@ int rf_replay_get_status(const struct rf_here *here, MPI_Request request, int *f
     return code;
 }
 
+/* Wait-some or test-some if there is `real`, test-all if there is `flag`, else wait-all: of
+   requests that are complete. */
+static int call_several(const struct rf_here *here, rf_some_function *real, int *flag, int count,
+                        MPI_Request *inner, MPI_Status *statuses) {
+    int code;
+    int done = count;
+    if (real)
+        AGAIN(code = real(count, inner, &done, rf_scratch(count)->numbers, statuses),
+              code == MPI_SUCCESS && done == 0);
+    else if (flag)
+        AGAIN(code = rf_reals.Testall(count, inner, flag, statuses), code == MPI_SUCCESS && !*flag);
+    else
+        code = rf_reals.Waitall(count, inner, statuses);
+    if (code == MPI_SUCCESS && done != count)
+        rf_diverge(&rf_the_session, here, NULL, NULL,
+                   "%d of %d requests that were complete are not any more", count - done, count);
+    return code;
+}
+
+/* Where there may be generalized requests nobody has waited for these: they become complete one by
+   one, and the program was told of all at once. */
+static int complete_several(const struct rf_here *here, rf_some_function *real, int *flag,
+                            int count, MPI_Request *inner, MPI_Status *statuses) {
+    if (!rf_mpi.generalized || count == 0)
+        return call_several(here, real, flag, count, inner, statuses);
+    bool wanted = statuses != MPI_STATUSES_IGNORE;
+    int result = MPI_SUCCESS;
+    for (int i = 0; i < count; i++) {
+        int code = call_several(here, real, flag, 1, &inner[i], wanted ? &statuses[i] : statuses);
+        result = result == MPI_SUCCESS ? code : result;
+        if (wanted && code == MPI_SUCCESS && !real)
+            statuses[i].MPI_ERROR = MPI_SUCCESS;
+    }
+    return result;
+}
+
 /* Which requests a failed wait-all or test-all completed is up to the library and to time. The
    recorded classes tell: the others are left alone, marked as the library marked them. */
 static int replay_failed_all(const struct rf_here *here, const struct rf_event *error, int count,
@@ -160,8 +196,9 @@ static int replay_failed_all(const struct rf_here *here, const struct rf_event *
         if (error->list[i] != MPI_ERR_PENDING)
             scratch->numbers[chosen++] = i;
     MPI_Request *inner = await_chosen(here, chosen, scratch->numbers, count, requests);
-    int code = flag ? rf_reals.Testall(chosen, inner, flag, scratch->statuses)
-                    : rf_reals.Waitall(chosen, inner, scratch->statuses);
+    int code = complete_several(here, NULL, flag, chosen, inner, scratch->statuses);
+    if (flag && chosen < count)
+        *flag = 0;
     for (int i = 0; i < chosen; i++) {
         int place = scratch->numbers[i];
         rf_stand_in_update(scratch->stand_ins[i], &requests[place], inner[i]);
@@ -279,15 +316,9 @@ int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count
     rf_take();
     struct rf_scratch *scratch = rf_scratch(count);
     MPI_Request *inner = await_chosen(here, chosen, indices, count, requests);
-    int code;
-    int got;
-    AGAIN(code = real(chosen, inner, &got, scratch->numbers, statuses),
-          code == MPI_SUCCESS && got == 0);
+    int code = complete_several(here, real, NULL, chosen, inner, statuses);
     for (int i = 0; i < chosen; i++)
         rf_stand_in_update(scratch->stand_ins[i], &requests[indices[i]], inner[i]);
-    if (code == MPI_SUCCESS && got != chosen)
-        rf_diverge(&rf_the_session, here, NULL, NULL,
-                   "%d of %d requests that were complete are not any more", chosen - got, chosen);
     *done = chosen;
     return code;
 }

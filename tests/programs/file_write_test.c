@@ -1,10 +1,30 @@
 /* Nonblocking writes to a file: polled, and in one array with wildcard receives. */
 #include "messages.h"
 
+/* One call may complete more than one receive, here too. */
+static void several(MPI_Comm comm, int round) {
+    MPI_Request requests[3];
+    int words[3] = {0, 0, 0}, indices[3], some;
+    for (int i = 0; i < 3; i++)
+        MPI_Irecv(&words[i], 1, MPI_INT, MPI_ANY_SOURCE, i, comm, &requests[i]);
+    for (int i = 0; i < 3; i++) {
+        MPI_Send(&round, 1, MPI_INT, (world_rank + 1) % world_size, (i + round) % 3, comm);
+        dawdle();
+    }
+    for (int left = 3; left > 0; left -= some) {
+        MPI_Testsome(3, requests, &some, indices, MPI_STATUSES_IGNORE);
+        for (int i = 0; i < some; i++)
+            observe("one of some", indices[i]);
+    }
+    observe("words", words[0] + words[1] + words[2]);
+    MPI_Barrier(comm);
+}
+
 int main(int argc, char **argv) {
     char path[512] = "";
     static int words[MOST_WORDS];
     MPI_File file;
+    MPI_Comm others;
     begin(&argc, &argv);
     const char *directory = getenv("TMPDIR");
     if (world_rank == 0)
@@ -13,6 +33,7 @@ int main(int argc, char **argv) {
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     fill(words, MOST_WORDS, 1);
+    MPI_Comm_dup(MPI_COMM_WORLD, &others);
     for (int i = 0; i < ROUNDS; i++) {
         MPI_Request requests[2];
         int done = 0, index, word = 0;
@@ -32,8 +53,10 @@ int main(int argc, char **argv) {
             observe("index", index);
         }
         observe("word", word);
+        several(others, i);
     }
     MPI_File_close(&file);
+    MPI_Comm_free(&others);
     if (world_rank == 0)
         unlink(path);
     end();
