@@ -141,6 +141,10 @@ RF_STEP bool rf_enter_fast(void) {
     return true;
 }
 
+/* It is the program that asks about a request, and not we ourselves: the contents are its own then.
+ */
+extern bool rf_program_asks RF_OURS;
+
 /* Compares an error, or its absence, with the recording; or records it. */
 void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses);
 

@@ -208,7 +208,9 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
     bool watching = watch_one(&own, &status);
     struct rf_pending_receive *receive = watching ? rf_record_claim(request) : NULL;
     *flag = 0;
+    rf_program_asks = true;
     int code = rf_reals.Request_get_status(request, flag, status);
+    rf_program_asks = false;
     record_flag(&here, code, *flag, 1);
     /* The program sees the match now; a crash before the request is completed must not lose it. */
     if (*flag && watching)

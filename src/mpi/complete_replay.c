@@ -145,8 +145,10 @@ int rf_replay_get_status(const struct rf_here *here, MPI_Request request, int *f
         rf_await(here, inner);
     }
     int code;
+    rf_program_asks = true;
     AGAIN(code = rf_reals.Request_get_status(inner, flag, status),
           event && code == MPI_SUCCESS && !*flag);
+    rf_program_asks = false;
     return code;
 }
 

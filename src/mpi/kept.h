@@ -120,11 +120,14 @@ struct rf_kept_request {
     MPI_Comm comm;  /* whose error handler hears of it */
     MPI_Comm *made; /* the communicator that it makes, or NULL */
     bool persistent, active;
+    bool shown; /* the program has its contents, but has not completed it */
 };
 struct rf_kept_request *rf_kept_find(MPI_Request request);
 /* A request came from the library; alone, it gets one that is complete already. */
 void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm comm,
                   MPI_Comm *made, bool persistent);
+/* The program has asked and was told that the request is complete: what it got is there. */
+void rf_kept_show(MPI_Request request, MPI_Status *status);
 /* Whose error handler hears of the request. */
 MPI_Comm rf_kept_comm(MPI_Request request);
 /* The program frees the request. A receive goes on; what it gets is kept when it is seen to be

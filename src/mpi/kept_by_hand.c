@@ -200,17 +200,24 @@ static int kept_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     return rf_kept_end(comm, code);
 }
 
-/* Asked without a status it is only a look. */
+bool rf_program_asks;
+
+/* Mostly it is only a look of our own. */
 static int kept_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
+    MPI_Status own = {0};
+    bool asked = rf_program_asks, wanted = status != MPI_STATUS_IGNORE;
+    MPI_Status *seen = asked && !wanted ? &own : status;
     if (rf_alone())
         *flag = 1;
-    int code = rf_alone() ? MPI_SUCCESS : rf_library.Request_get_status(request, flag, status);
-    if (!is_kept(code, *flag) || (status == MPI_STATUS_IGNORE && !every_answer_counts()))
+    int code = rf_alone() ? MPI_SUCCESS : rf_library.Request_get_status(request, flag, seen);
+    if (!is_kept(code, *flag) || (!wanted && !asked && !every_answer_counts()))
         return code;
     code = rf_kept_call(RF_FN_Request_get_status, code);
     rf_through(flag, sizeof *flag);
-    if (*flag && status != MPI_STATUS_IGNORE)
+    if (*flag && wanted)
         rf_through_status(status);
+    if (*flag && asked)
+        rf_kept_show(request, seen);
     return code;
 }
 

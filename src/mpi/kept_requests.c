@@ -146,6 +146,21 @@ static void retire(MPI_Request before, MPI_Request *request, bool persistent) {
         rf_library.Wait(request, MPI_STATUS_IGNORE);
 }
 
+static void through_contents(const struct rf_kept_request *kept, const MPI_Status *status) {
+    rf_through_output(&kept->output, status);
+    if (kept->made)
+        rf_through_facts(*kept->made);
+}
+
+void rf_kept_show(MPI_Request request, MPI_Status *status) {
+    struct rf_kept_request *kept = rf_kept_find(request);
+    if (!kept || !kept->active || kept->shown)
+        return;
+    rf_through_status(status);
+    through_contents(kept, status);
+    kept->shown = true;
+}
+
 void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *status, bool wanted) {
     struct rf_kept_request *kept = rf_kept_find(before);
     bool active = kept && kept->active;
@@ -153,9 +168,9 @@ void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *stat
     if (wanted || (active && kept->output.shape == RF_RECEIVED))
         rf_through_status(status);
     if (active) {
-        rf_through_output(&kept->output, status);
-        if (kept->made)
-            rf_through_facts(*kept->made);
+        if (!kept->shown)
+            through_contents(kept, status);
+        kept->shown = false;
         if (persistent)
             kept->active = false;
         else
@@ -179,7 +194,8 @@ static struct orphan {
 static int32_t orphan_count, orphan_room;
 
 static bool adopt(MPI_Request request, struct rf_kept_request *kept, bool owned) {
-    if (rf_layer == RF_LAYER_CHECKING || !kept->active || kept->output.shape != RF_RECEIVED)
+    if (rf_layer == RF_LAYER_CHECKING || !kept->active || kept->shown ||
+        kept->output.shape != RF_RECEIVED)
         return false;
     if (orphan_count == orphan_room) {
         int32_t size = orphan_room ? orphan_room * 2 : 16;

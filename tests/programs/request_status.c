@@ -1,4 +1,5 @@
-/* A look at a request that does not complete it, in a loop; then the real completion. */
+/* A look at a request that does not complete it, in a loop; what it received is there already. Then
+   the real completion. */
 #include "messages.h"
 
 int main(int argc, char **argv) {
@@ -18,6 +19,7 @@ int main(int argc, char **argv) {
                    !flag)
                 failed++;
             observe("failed", failed);
+            observe("word", word);
             if (i % 2 == 0)
                 observe("source", status.MPI_SOURCE);
             observe("still there", request != MPI_REQUEST_NULL);
