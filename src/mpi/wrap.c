@@ -1,13 +1,25 @@
 /* The wrappers of all functions that need no hand-written one: they follow the table. */
 #include "mpi/kept.h"
 
-/* Deterministic calls enter the signature; in a replay they also show that they may block. */
-RF_STEP void before(const struct rf_here *here, int peer, int tag, int64_t count) {
-    rf_sign(&rf_the_session, here, peer, tag, count);
+/* In a replay, calls show that they may block. */
+RF_STEP void show(const struct rf_here *here, int peer, int tag) {
     if (__builtin_expect(!rf_recording(), 0) && rf_the_session.mode == RF_REPLAYING) {
         const struct rf_here copy = *here;
         rf_progress_wait(&rf_the_session.replayer, &copy, peer, tag);
     }
+}
+
+/* Deterministic calls enter the signature. */
+RF_STEP void before(const struct rf_here *here, int peer, int tag, int64_t count) {
+    rf_sign(&rf_the_session, here, peer, tag, count);
+    show(here, peer, tag);
+}
+
+/* The end of a call that is not compared with the recording. */
+RF_STEP void after_value(void) {
+    if (__builtin_expect(!rf_recording(), 0) && rf_the_session.mode == RF_REPLAYING)
+        rf_progress_go(&rf_the_session.replayer);
+    rf_leave_quietly();
 }
 
 /* A replay wakes the rank that waits for what is sent. */
@@ -72,8 +84,9 @@ static inline bool is_matched(const char *name) {
         RF_ENTER(name, arguments);                                                                 \
         rf_note_unsupported(RF_FN_##name, "MPI_" #name);                                           \
         notice_generalized("MPI_" #name);                                                          \
+        show(&here, RF_NO_PEER, RF_NO_PEER);                                                       \
         result value = rf_reals.name arguments;                                                    \
-        rf_leave_quietly();                                                                        \
+        after_value();                                                                             \
         return value;                                                                              \
     }
 

@@ -92,6 +92,36 @@ check_stall() {
 @test "Open MPI: a replay that stands still says where" { check_stall openmpi; }
 @test "MPICH: a replay that stands still says where" { check_stall mpich; }
 
+# Functions of which nothing is recorded may block like any other.
+check_unrecorded_stall() {
+    compile "$1" opening <<'PROGRAM'
+#include <mpi.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+    int rank;
+    MPI_Comm comms[2];
+    MPI_File file;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    for (int i = 0; i < 2; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
+    MPI_File_open(comms[getenv("APART") ? rank : 0], "file", MPI_MODE_CREATE | MPI_MODE_RDWR,
+                  MPI_INFO_NULL, &file);
+    MPI_File_close(&file);
+    MPI_Finalize();
+}
+PROGRAM
+    "$REFRAIN" record -q "${launch[@]}"
+    APART=1 run_apart timeout -k 5 60 "$REFRAIN" replay --stall-timeout 1
+    expect_status 121
+    expect_in "$stderr" "the replay stands still"
+    expect_in "$stderr" "waits in MPI_File_open at opening.c:12"
+}
+
+@test "Open MPI: a function that is not recorded stands still" { check_unrecorded_stall openmpi; }
+@test "MPICH: a function that is not recorded stands still" { check_unrecorded_stall mpich; }
+
 @test "a trace of the other MPI: 122, nothing run" {
     launch mpich 2 recv_wildcard
     record
