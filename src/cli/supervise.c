@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,6 +22,9 @@
 
 /* Who was ended by another one may be again; a moment is left for that. */
 static const double LEFT_SECONDS = 0.5;
+/* The longest time that may lie between two looks at the ranks. When more has gone by, this process
+   was stopped meanwhile (Ctrl-Z), and the ranks with it: that was no waiting. */
+static const double LOOK_SECONDS = 0.5;
 
 /* A rank that attached. */
 struct watched {
@@ -184,10 +186,25 @@ static void tell(const struct watch *watch, double seconds) {
         rf_symbols_free(symbols);
 }
 
+/* How long nothing has moved. */
+struct stillness {
+    double looked_at;
+    double all;  /* seconds since any rank moved */
+    double wait; /* and since one might have */
+    bool told;
+};
+
 static double now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void look_again(struct stillness *still) {
+    double time = now(), gone = time - still->looked_at;
+    still->looked_at = time;
+    still->all += gone < LOOK_SECONDS ? gone : LOOK_SECONDS;
+    still->wait += gone < LOOK_SECONDS ? gone : LOOK_SECONDS;
 }
 
 /* A copy in which `current` was not being written meanwhile (unless the rank died writing it). */
@@ -234,7 +251,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     int child_handle = (int)syscall(SYS_pidfd_open, child, 0); /* kernels before 5.3 have none */
     struct watch watch = {.first_diverged = -1};
     gethostname(watch.host, sizeof watch.host - 1);
-    double moved_at = now(), told_at = moved_at;
+    struct stillness still = {.looked_at = now()};
     uint64_t moved = 0;
     supervision->outcome = RF_OUTCOME_ENDED;
     for (;;) {
@@ -257,29 +274,29 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             break;
         }
         uint64_t moving = movement(&watch);
-        if (moving == moved && all_left(&watch) && now() - moved_at >= LEFT_SECONDS) {
+        look_again(&still);
+        if (moving == moved && all_left(&watch) && still.wait >= LEFT_SECONDS) {
             keep(supervision, &watch);
             rf_kill_descendants();
             while (waitpid(child, &supervision->status, 0) < 0 && errno == EINTR)
                 ;
             break;
         }
-        if (moving != moved || !(all_wait(&watch) || all_left(&watch))) {
-            if (moving != moved)
-                told_at = now();
-            else if (!supervision->quiet && supervision->stall_timeout > 0 &&
-                     now() - told_at >= supervision->stall_timeout) {
-                tell(&watch, supervision->stall_timeout);
-                told_at = INFINITY; /* once for each time */
-            }
-            moved = moving;
-            moved_at = now();
-        } else if (supervision->stall_timeout > 0 &&
-                   now() - moved_at >= supervision->stall_timeout) {
+        if (moving != moved)
+            still = (struct stillness){.looked_at = still.looked_at};
+        else if (!(all_wait(&watch) || all_left(&watch)))
+            still.wait = 0;
+        moved = moving;
+        if (supervision->stall_timeout > 0 && still.wait >= supervision->stall_timeout) {
             supervision->outcome = RF_OUTCOME_STALLED;
             keep(supervision, &watch);
             supervision->status = rf_stop_launcher(child);
             break;
+        }
+        if (supervision->stall_timeout > 0 && still.all >= supervision->stall_timeout &&
+            still.wait == 0 && !still.told && !supervision->quiet) {
+            tell(&watch, supervision->stall_timeout);
+            still.told = true; /* once for each time */
         }
         wait_a_little(child_handle);
     }

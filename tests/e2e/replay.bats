@@ -122,6 +122,53 @@ PROGRAM
 @test "Open MPI: a function that is not recorded stands still" { check_unrecorded_stall openmpi; }
 @test "MPICH: a function that is not recorded stands still" { check_unrecorded_stall mpich; }
 
+# As Ctrl-Z and fg do it. A pipe keeps both ranks waiting for as long as the test wants.
+@test "time during which everything was stopped is no stall" {
+    compile openmpi pipe <<'PROGRAM'
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv) {
+    int rank, word = 0;
+    MPI_File file;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        MPI_Recv(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        fclose(fopen("waiting", "w"));
+        MPI_File_open(MPI_COMM_SELF, "pipe", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+        MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+    MPI_Finalize();
+}
+PROGRAM
+    mv pipe program
+    mkfifo pipe
+    sleep 60 > pipe &
+    local writer=$!
+    "$REFRAIN" record -q mpirun.openmpi -n 2 ./program
+    kill $writer
+    rm waiting
+    "$REFRAIN" replay --stall-timeout 2 2> replay.text &
+    local replay=$!
+    until [ -e waiting ]; do
+        sleep 0.05
+    done
+    sleep 0.3
+    kill -STOP $replay
+    sleep 2.5
+    kill -CONT $replay
+    sleep 0.3
+    sleep 60 > pipe &
+    writer=$!
+    local status=0
+    wait $replay || status=$?
+    kill $writer
+    [ $status -eq 0 ] || cat replay.text
+    [ $status -eq 0 ]
+}
+
 @test "a trace of the other MPI: 122, nothing run" {
     launch mpich 2 recv_wildcard
     record
