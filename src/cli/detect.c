@@ -49,6 +49,10 @@ static bool is_executable(const char *path) {
     return access(path, X_OK) == 0 && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
+static const char *why_not(const char *path) {
+    return access(path, X_OK) != 0 ? strerror(errno) : "not a file";
+}
+
 char *rf_find_executable(const char *word) {
     if (strchr(word, '/'))
         return is_executable(word) ? rf_copy(word) : NULL;
@@ -292,11 +296,9 @@ bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf
         return rf_hint(error, "refrain doctor");
     }
     char *first = rf_find_executable(command[0]);
-    if (!first) {
+    if (!first)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s: %s", command[0],
-                       strchr(command[0], '/') ? strerror(errno ? errno : ENOENT)
-                                               : "not found in PATH");
-    }
+                       strchr(command[0], '/') ? why_not(command[0]) : "not found in PATH");
     const char *how = "";
     detected->launcher = rf_launcher_of(first, &how);
     free(first);

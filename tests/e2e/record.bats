@@ -111,6 +111,10 @@ int main(void) { return fclose(fopen("ran", "w")); }' > static.c
     run_apart "$REFRAIN" record ./nothing
     expect_status 123
     expect_in "$stderr" "refrain: cannot run ./nothing: No such file or directory"
+    mkdir folder
+    run_apart "$REFRAIN" record ./folder
+    expect_status 123
+    expect_in "$stderr" "refrain: cannot run ./folder: not a file"
     run_apart "$REFRAIN" record no-such-command-anywhere
     expect_status 123
     expect_in "$stderr" "not found in PATH"
