@@ -121,6 +121,18 @@ static size_t sets_preload(enum rf_launcher launcher, char *const *words, const 
     return 0;
 }
 
+/* Are the ranks' variables passed by options of the launcher? Else through its own environment.
+   Open MPI refuses its -x beside this variable, and with a file of programs it ignores it. */
+static bool by_options(const struct rf_launch *launch) {
+    if (launch->launcher != RF_LAUNCHER_OPENMPI)
+        return launch->launcher != RF_LAUNCHER_NONE;
+    size_t program = rf_find_program(launch->command, 1); /* 1 if none is found */
+    for (size_t i = 1; (i < program || program == 1) && launch->command[i]; i++)
+        if (strcmp(launch->command[i], "--app") == 0 || strcmp(launch->command[i], "-app") == 0)
+            return false;
+    return !getenv("OMPI_MCA_mca_base_env_list");
+}
+
 static void add_wrapper(struct words *words, const struct rf_launch *launch) {
     for (size_t i = 0; launch->wrapper[i]; i++)
         add(words, rf_copy(launch->wrapper[i]));
@@ -140,7 +152,8 @@ char **rf_launch_words(const struct rf_launch *launch) {
     if (program == 0)
         add_wrapper(&words, launch);
     add(&words, rf_copy(launch->command[0]));
-    if (launch->launcher != RF_LAUNCHER_NONE)
+    bool options = by_options(launch);
+    if (options)
         add_variables(&words, launch->launcher, list, count);
     for (size_t i = 1; launch->command[i];) {
         const char *ignored = NULL;
@@ -154,7 +167,7 @@ char **rf_launch_words(const struct rf_launch *launch) {
         add(&words, rf_copy(launch->command[i]));
         /* Open MPI's -x reaches only the program before the next colon. */
         bool next = launch->launcher != RF_LAUNCHER_NONE && strcmp(launch->command[i], ":") == 0;
-        if (next && launch->launcher == RF_LAUNCHER_OPENMPI)
+        if (next && options && launch->launcher == RF_LAUNCHER_OPENMPI)
             add_variables(&words, launch->launcher, list, count);
         if (next && launch->wrapper)
             program = rf_find_program(launch->command, i + 1);
@@ -179,7 +192,7 @@ void rf_launch_become(const struct rf_launch *launch, char **words) {
         environ = launch->environment;
     if (launch->same_addresses)
         rf_fix_addresses();
-    if (launch->launcher == RF_LAUNCHER_NONE) {
+    if (!by_options(launch)) {
         struct variable list[VARIABLES_MOST];
         size_t count = variables(launch, getenv("LD_PRELOAD"), list);
         for (size_t i = 0; i < count; i++)

@@ -189,6 +189,20 @@ check_colon() {
 @test "Open MPI: several programs in one job are all recorded" { check_colon openmpi; }
 @test "MPICH: several programs in one job are all recorded" { check_colon mpich; }
 
+@test "Open MPI: programs listed in a file, and variables listed in one, are recorded" {
+    launch openmpi 1 recv_wildcard
+    printf -- '-n %s %s\n' 1 "${launch[3]}" 2 "${launch[3]}" > list
+    run_apart "$REFRAIN" record mpirun.openmpi --app list
+    expect_status 0
+    expect_in "$stderr" "3 ranks"
+    launch openmpi 3 recv_wildcard
+    OMPI_MCA_mca_base_env_list=SOMETHING=1 run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "3 ranks"
+    run_apart "$REFRAIN" replay
+    expect_status 0
+}
+
 check_preload() {
     launch "$1" 2 recv_wildcard
     mkdir library
