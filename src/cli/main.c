@@ -1,4 +1,5 @@
 /* refrain: finds the verb, parses its options and runs it. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,6 +27,16 @@ static int unknown(const char *word) {
         rf_hint(&error, "refrain -h");
     }
     return rf_report_error(&error);
+}
+
+/* What was printed may not have arrived, on a full disk for example. */
+static int printed(int code) {
+    struct rf_error error = {0};
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    rf_fail(&error, RF_EXIT_ENVIRONMENT, "cannot write to standard output: %s", strerror(errno));
+    int other = rf_report_error(&error);
+    return code == RF_EXIT_OK ? other : code;
 }
 
 int main(int argc, char **argv) {
@@ -69,5 +80,5 @@ int main(int argc, char **argv) {
     }
     if (options.manual)
         return rf_show_manual(verb);
-    return verb->run(&options);
+    return printed(verb->run(&options));
 }

@@ -130,6 +130,12 @@ hint: refrain record mpirun -n 4 ./program" ]
     [ "$(echo "$output" | python3 -c 'import json,sys; print([t["latest"] for t in json.load(sys.stdin)])')" = "[False, True]" ]
 }
 
+@test "what cannot be printed: 123" {
+    run_apart sh -c '"$0" ls --json > /dev/full' "$REFRAIN"
+    expect_status 123
+    expect_in "$stderr" "refrain: cannot write to standard output: No space left on device"
+}
+
 @test "info --json is JSON even for an empty trace" {
     make_empty_trace trace
     run_apart "$REFRAIN" info --json trace
