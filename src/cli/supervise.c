@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "launch.h"
 #include "messages.h"
 #include "places.h"
 #include "processes.h"
@@ -25,6 +27,10 @@ static const double LEFT_SECONDS = 0.5;
 /* The longest time that may lie between two looks at the ranks. When more has gone by, this process
    was stopped meanwhile (Ctrl-Z), and the ranks with it: that was no waiting. */
 static const double LOOK_SECONDS = 0.5;
+
+/* A launcher that was told to end, and its ranks, have this long. Open MPI's takes a second or two.
+ */
+static const double ENDING_SECONDS = 5;
 
 /* A rank that attached. */
 struct watched {
@@ -229,6 +235,15 @@ static void keep(struct rf_supervision *supervision, const struct watch *watch) 
     }
 }
 
+/* Were we told to end, and the launcher with us, and it does not? */
+static bool does_not_end(double *told_at) {
+    int signal = rf_signal_seen();
+    if (signal != SIGTERM && signal != SIGHUP)
+        return false;
+    *told_at = *told_at ? *told_at : now();
+    return now() - *told_at >= ENDING_SECONDS;
+}
+
 /* Sleeps between two looks at the ranks, but not past the end of the launcher. */
 static void wait_a_little(int child_handle) {
     struct pollfd end = {.fd = child_handle, .events = POLLIN};
@@ -252,6 +267,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     struct watch watch = {.first_diverged = -1};
     gethostname(watch.host, sizeof watch.host - 1);
     struct stillness still = {.looked_at = now()};
+    double told_at = 0;
     uint64_t moved = 0;
     supervision->outcome = RF_OUTCOME_ENDED;
     for (;;) {
@@ -275,7 +291,8 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
         }
         uint64_t moving = movement(&watch);
         look_again(&still);
-        if (moving == moved && all_left(&watch) && still.wait >= LEFT_SECONDS) {
+        if ((moving == moved && all_left(&watch) && still.wait >= LEFT_SECONDS) ||
+            does_not_end(&told_at)) {
             keep(supervision, &watch);
             rf_kill_descendants();
             while (waitpid(child, &supervision->status, 0) < 0 && errno == EINTR)

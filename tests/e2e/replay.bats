@@ -122,6 +122,20 @@ PROGRAM
 @test "Open MPI: a function that is not recorded stands still" { check_unrecorded_stall openmpi; }
 @test "MPICH: a function that is not recorded stands still" { check_unrecorded_stall mpich; }
 
+@test "a replay that is told to end does so, even if its command does not" {
+    launch openmpi 2 recv_wildcard
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text
+    "$REFRAIN" replay refrain.data/latest -- sh -c 'trap "" TERM; touch deaf; sleep 45' &
+    local replay=$!
+    until [ -e deaf ]; do
+        sleep 0.05
+    done
+    kill -TERM $replay
+    SECONDS=0
+    wait $replay || true
+    [ $SECONDS -lt 40 ]
+}
+
 # As Ctrl-Z and fg do it. A pipe keeps both ranks waiting for as long as the test wants.
 @test "time during which everything was stopped is no stall" {
     compile openmpi pipe <<'PROGRAM'
