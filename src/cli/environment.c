@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "text.h"
+#include "utf8.h"
 
 /* An entry that ends with "=" is a whole name, any other the beginning of one. */
 static const char *const relevant[] = {
@@ -42,6 +43,9 @@ void rf_environment_restore(const json_t *recorded) {
     }
     const char *name;
     const json_t *value;
-    json_object_foreach((json_t *)recorded, name, value) if (json_is_string(value))
-        setenv(name, json_string_value(value), 1);
+    json_object_foreach((json_t *)recorded, name, value) if (json_is_string(value)) {
+        char *bytes = rf_utf8_bytes(json_string_value(value));
+        setenv(name, bytes, 1);
+        free(bytes);
+    }
 }

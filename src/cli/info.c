@@ -142,10 +142,10 @@ static void print_json(const char *path, json_t *manifest, const struct rf_summa
 
 static void print_run(const json_t *manifest, const struct rf_summary *summary) {
     char **words = rf_manifest_command(manifest);
-    char *command = rf_command_text(words);
+    char *command = rf_command_text(words), *directory = rf_manifest_directory(manifest);
     const char *library = library_of(summary);
     printf("command    %s\n", command);
-    printf("directory  %s\n", rf_manifest_text(manifest, "directory"));
+    printf("directory  %s\n", directory);
     printf("recorded   %s", rf_manifest_text(manifest, "started"));
     const json_t *duration = json_object_get(manifest, "duration");
     const json_t *status = json_object_get(manifest, "status");
@@ -173,7 +173,8 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
         printf("values     %s\n", rf_manifest_values(manifest));
     json_decref(hosts);
     free(command);
-    free(words);
+    rf_manifest_free_command(words);
+    free(directory);
 }
 
 static void print_extracted(const char *path, const struct rf_summary *summary) {

@@ -14,6 +14,7 @@
 #include "summary.h"
 #include "text.h"
 #include "trace/reader.h"
+#include "utf8.h"
 
 struct row {
     char *path;
@@ -43,7 +44,7 @@ static struct row read_row(const char *path, bool latest) {
         row.command = rf_command_text(words);
         row.started = rf_copy(rf_manifest_text(manifest, "started"));
         row.state = rf_copy(rf_manifest_text(manifest, "state"));
-        free(words);
+        rf_manifest_free_command(words);
         json_decref(manifest);
     } else {
         row.command = rf_copy("?");
@@ -83,11 +84,11 @@ static struct row *read_rows(const char *folder, size_t *count) {
 static void print_json(const struct row *rows, size_t count) {
     json_t *list = json_array();
     for (size_t i = 0; i < count; i++)
-        json_array_append_new(list, json_pack("{s:s,s:s,s:s,s:s,s:I,s:I,s:b}", "trace",
-                                              rows[i].path, "command", rows[i].command, "started",
-                                              rows[i].started, "state", rows[i].state, "ranks",
-                                              (json_int_t)rows[i].ranks, "bytes",
-                                              (json_int_t)rows[i].bytes, "latest", rows[i].latest));
+        json_array_append_new(
+            list, json_pack("{s:o,s:o,s:s,s:s,s:I,s:I,s:b}", "trace", rf_utf8_json(rows[i].path),
+                            "command", rf_utf8_json(rows[i].command), "started", rows[i].started,
+                            "state", rows[i].state, "ranks", (json_int_t)rows[i].ranks, "bytes",
+                            (json_int_t)rows[i].bytes, "latest", rows[i].latest));
     json_dumpf(list, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(list);

@@ -10,20 +10,7 @@
 
 #include "environment.h"
 #include "text.h"
-
-/* Command lines and variables need not be UTF-8, JSON must be: other bytes become "?". */
-static json_t *string_of(const char *text) {
-    json_t *value = json_string(text);
-    if (value)
-        return value;
-    char *copy = rf_copy(text);
-    for (char *at = copy; *at; at++)
-        if ((unsigned char)*at >= 0x80)
-            *at = '?';
-    value = json_string(copy);
-    free(copy);
-    return value;
-}
+#include "utf8.h"
 
 static json_t *environment_of(char *const *variables) {
     json_t *object = json_object();
@@ -32,7 +19,7 @@ static json_t *environment_of(char *const *variables) {
         if (!equals || !rf_environment_matters(variables[i]))
             continue;
         char *name = rf_text("%.*s", (int)(equals - variables[i]), variables[i]);
-        json_object_set_new(object, name, string_of(equals + 1));
+        json_object_set_new(object, name, rf_utf8_json(equals + 1));
         free(name);
     }
     return object;
@@ -41,7 +28,7 @@ static json_t *environment_of(char *const *variables) {
 json_t *rf_manifest_new(char *const *command, const char *mpi, const char *scheme) {
     json_t *words = json_array();
     for (size_t i = 0; command[i]; i++)
-        json_array_append_new(words, string_of(command[i]));
+        json_array_append_new(words, rf_utf8_json(command[i]));
     char *directory = getcwd(NULL, 0);
     char started[32];
     time_t now = time(NULL);
@@ -54,7 +41,7 @@ json_t *rf_manifest_new(char *const *command, const char *mpi, const char *schem
     json_object_set_new(manifest, "refrain", json_string(REFRAIN_VERSION));
     json_object_set_new(manifest, "state", json_string("recording"));
     json_object_set_new(manifest, "command", words);
-    json_object_set_new(manifest, "directory", string_of(directory ? directory : "."));
+    json_object_set_new(manifest, "directory", rf_utf8_json(directory ? directory : "."));
     json_object_set_new(manifest, "environment", environment_of(environ));
     json_object_set_new(manifest, "mpi", json_pack("{s:s}", "name", mpi));
     json_object_set_new(manifest, "scheme", json_string(scheme));
@@ -142,8 +129,18 @@ char **rf_manifest_command(const json_t *manifest) {
     size_t count = json_array_size(words);
     char **command = rf_allocate(count + 1, sizeof *command);
     for (size_t i = 0; i < count; i++)
-        command[i] = (char *)json_string_value(json_array_get(words, i));
+        command[i] = rf_utf8_bytes(json_string_value(json_array_get(words, i)));
     return command;
+}
+
+void rf_manifest_free_command(char **command) {
+    for (size_t i = 0; command && command[i]; i++)
+        free(command[i]);
+    free(command);
+}
+
+char *rf_manifest_directory(const json_t *manifest) {
+    return rf_utf8_bytes(rf_manifest_text(manifest, "directory"));
 }
 
 bool rf_manifest_complete(const json_t *manifest) {

@@ -25,8 +25,11 @@ json_t *rf_manifest_load(const char *directory, struct rf_error *error);
 const char *rf_manifest_text(const json_t *manifest, const char *name)
     __attribute__((returns_nonnull));
 const char *rf_manifest_mpi(const json_t *manifest) __attribute__((returns_nonnull));
-/* The recorded command; free() the array, not the words. */
+/* The recorded command, in new memory. */
 char **rf_manifest_command(const json_t *manifest);
+void rf_manifest_free_command(char **command);
+/* Where it ran; free() it. */
+char *rf_manifest_directory(const json_t *manifest) __attribute__((returns_nonnull));
 bool rf_manifest_complete(const json_t *manifest);
 /* The kind of checksums that were kept, or NULL. */
 const char *rf_manifest_check(const json_t *manifest);

@@ -173,7 +173,7 @@ static void changed_command(const struct rf_replayed *replayed, bool *first) {
     }
     free(before);
     free(now);
-    free(recorded);
+    rf_manifest_free_command(recorded);
 }
 
 /* The first thing in a text that looks like "4.1.4"; empty when nothing does. */

@@ -50,7 +50,7 @@ void rf_rerun_close(struct rf_rerun *rerun) {
     rf_races_free(&rerun->races);
     rf_supervision_free(&rerun->supervision);
     rf_summary_free(&rerun->summary);
-    free(rerun->recorded);
+    rf_manifest_free_command(rerun->recorded);
     json_decref(rerun->manifest);
     free(rerun->named);
     free(rerun->shown);
@@ -210,11 +210,15 @@ static bool prepare(const struct rf_rerun *rerun, const struct rf_options *optio
                     struct rf_detected *detected, struct rf_error *error) {
     if (!rf_summary_whole(&rerun->summary, rerun->shown, error))
         return false;
-    const char *directory = rf_manifest_text(rerun->manifest, "directory");
-    if (chdir(directory) != 0)
-        return rf_fail(error, RF_EXIT_ENVIRONMENT,
-                       "%s: the directory of the recorded run cannot be entered: %s", directory,
-                       strerror(errno));
+    char *directory = rf_manifest_directory(rerun->manifest);
+    bool entered = chdir(directory) == 0;
+    if (!entered)
+        rf_fail(error, RF_EXIT_ENVIRONMENT,
+                "%s: the directory of the recorded run cannot be entered: %s", directory,
+                strerror(errno));
+    free(directory);
+    if (!entered)
+        return false;
     rf_environment_restore(json_object_get(rerun->manifest, "environment"));
     allow_few_cores(rerun);
     if (!detect_same(options, rerun->manifest, rerun->replayed.command, detected, error))

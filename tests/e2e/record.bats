@@ -151,11 +151,17 @@ check_streams() {
     launch "$1" 1 recv_wildcard
     # The program is a shell with a rank in it: words reach it as they are, and so does input.
     run_apart "$REFRAIN" record "mpirun.$1" -n 1 sh -c 'cat; printf "%s|" "$@"; echo error >&2; exec "$0" > /dev/null' \
-        "$PROGRAMS/$1/recv_wildcard" 'two words' '$HOME' '*' <<< "input"
+        "$PROGRAMS/$1/recv_wildcard" 'two words' '$HOME' '*' $'not UTF-8: \xe9' <<< "input"
     expect_status 0
     [ "$output" = "input
-two words|\$HOME|*|" ]
+two words|\$HOME|*|not UTF-8: "$'\xe9|' ]
     expect_in "$stderr" "error"
+    local recorded=$output
+    run_apart "$REFRAIN" replay <<< "input"
+    expect_status 0
+    [ "$output" = "$recorded" ]
+    "$REFRAIN" ls --json | python3 -m json.tool > /dev/null
+    "$REFRAIN" info --json | python3 -m json.tool > /dev/null
 }
 
 @test "Open MPI: words, input and output pass unchanged" { check_streams openmpi; }
