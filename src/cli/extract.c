@@ -1,7 +1,11 @@
 /* refrain extract: replays the job, and keeps the contents of everything that some ranks get. */
 #include "extract.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "extracted.h"
 #include "messages.h"
@@ -75,8 +79,18 @@ static int accept(const struct rf_rerun *rerun, const struct rf_options *options
     return RF_EXIT_OK;
 }
 
-int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked,
-               bool some) {
+/* Two at once would write into the same files. Where the file system knows no locks nothing is done
+   about that. -2: somebody else is at it; else what to close, or -1. */
+static int lock_contents(const struct rf_rerun *rerun) {
+    int lock = open(rerun->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+        return lock;
+    close(lock);
+    return -2;
+}
+
+static int extract_now(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked,
+                       bool some) {
     struct chosen chosen = {.ranks = rf_allocate((size_t)rerun->summary.size, sizeof(int))};
     for (int rank = 0; rank < rerun->summary.size; rank++)
         if (marked[rank]) {
@@ -99,6 +113,21 @@ int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const b
     }
     free(keep);
     free(chosen.ranks);
+    return code;
+}
+
+int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked,
+               bool some) {
+    struct rf_error error = {0};
+    int lock = lock_contents(rerun);
+    if (lock == -2) {
+        rf_fail(&error, RF_EXIT_ENVIRONMENT, "%s: another extraction into this trace is under way",
+                rerun->shown);
+        return rf_report_error(&error);
+    }
+    int code = extract_now(rerun, options, marked, some);
+    if (lock >= 0)
+        close(lock);
     return code;
 }
 

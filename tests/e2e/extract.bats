@@ -204,6 +204,16 @@ check_others() {
     cmp before trace/rank-0.contents
 }
 
+@test "one extraction into a trace at a time" {
+    record_until openmpi good recv_wildcard
+    extract 0
+    run_apart flock trace "$REFRAIN" extract --rank 0 trace
+    expect_status 123
+    expect_in "$stderr" "refrain: trace: another extraction into this trace is under way"
+    alone 0
+    expect_status 0
+}
+
 @test "Open MPI: what was extracted stays when others are" { check_others openmpi; }
 @test "MPICH: what was extracted stays when others are" { check_others mpich; }
 
