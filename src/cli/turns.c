@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "engine/turns.h"
@@ -148,52 +149,106 @@ static int by_stamp(const void *one, const void *other) {
     return a->stamp < b->stamp ? -1 : a->stamp > b->stamp;
 }
 
+/* A send, and from where to where. */
+struct send {
+    uint32_t port, domain, node, to_port; /* as in struct rf_turn_pair */
+    struct rf_turn_send send;
+};
+enum { PAIR_FIELDS = 4, SEND_FIELDS = sizeof(struct send) / sizeof(uint32_t) };
+
 static int by_field(const void *one, const void *other) {
     const uint32_t *a = one, *b = other;
-    for (size_t i = 0; i < sizeof(struct rf_turn_send) / sizeof *a; i++)
+    for (size_t i = 0; i < SEND_FIELDS; i++)
         if (a[i] != b[i])
             return a[i] < b[i] ? -1 : 1;
     return 0;
 }
 
-static bool write_file(const char *path, const void *head, size_t head_size, const void *body,
-                       size_t body_size, struct rf_error *error) {
+static bool write_file(const char *path, const struct iovec *parts, size_t count,
+                       struct rf_error *error) {
     FILE *file = fopen(path, "we");
-    bool good = file && fwrite(head, 1, head_size, file) == head_size &&
-                (!body_size || fwrite(body, 1, body_size, file) == body_size);
+    bool good = file;
+    for (size_t i = 0; i < count && good; i++)
+        good = !parts[i].iov_len ||
+               fwrite(parts[i].iov_base, 1, parts[i].iov_len, file) == parts[i].iov_len;
     if (file && fclose(file) != 0)
         good = false;
     return good || rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be written", path);
 }
 
-/* All that one node needs to know: turns of posts, of receives, and its sends. */
-static bool write_node(const struct book *book, const struct rf_summary *summary, size_t place,
-                       const char *run, struct rf_error *error) {
+/* What a node needs to know. */
+struct part {
+    struct rf_turns_of_node head;
+    struct rf_turn_pair *pairs;
+    uint32_t *turns; /* of its posts, then of its receives */
+    struct rf_turn_send *sends;
+};
+
+/* Its sends, in the order in which they are stored. */
+static struct send *find_sends(const struct book *book, size_t place, uint32_t *count) {
     const struct node *node = &book->nodes[place];
-    size_t turns = node->post_count + node->receive_count;
     int32_t own = (int32_t)((node->domain << 16 ^ node->number) & INT32_MAX);
-    uint32_t *body =
-        rf_allocate(turns * sizeof *body + book->count * sizeof(struct rf_turn_send) + 1, 1);
-    memset(body, 0xff, turns * sizeof *body);
-    struct rf_turn_send *sends = (struct rf_turn_send *)(body + turns);
-    struct rf_turns_of_node head = {.posts = (uint32_t)node->post_count,
-                                    .receives = (uint32_t)node->receive_count};
+    struct send *sends = rf_allocate(book->count, sizeof *sends);
+    *count = 0;
     for (size_t i = 0; i < book->count; i++) {
         const struct delivery *delivery = &book->deliveries[i];
         const struct node *to = &book->nodes[delivery->receiver];
-        if (delivery->receiver == place)
-            body[delivery->ordinal + (delivery->posted ? 0 : node->post_count)] = (uint32_t)i;
         if (delivery->source == own)
-            sends[head.sends++] =
-                (struct rf_turn_send){delivery->port,    to->domain,         to->number,
-                                      delivery->to_port, delivery->sequence, (uint32_t)i};
+            sends[(*count)++] = (struct send){delivery->port,
+                                              to->domain,
+                                              to->number,
+                                              delivery->to_port,
+                                              {delivery->sequence, (uint32_t)i}};
     }
-    qsort(sends, head.sends, sizeof *sends, by_field);
+    qsort(sends, *count, sizeof *sends, by_field);
+    return sends;
+}
+
+static void add_sends(const struct book *book, size_t place, struct part *part) {
+    struct send *sends = find_sends(book, place, &part->head.sends);
+    part->pairs = rf_allocate(part->head.sends, sizeof *part->pairs);
+    part->sends = rf_allocate(part->head.sends, sizeof *part->sends);
+    for (uint32_t i = 0; i < part->head.sends; i++) {
+        if (!i || memcmp(&sends[i], &sends[i - 1], PAIR_FIELDS * sizeof(uint32_t)) != 0)
+            part->pairs[part->head.pairs++] = (struct rf_turn_pair){
+                sends[i].port, sends[i].domain, sends[i].node, sends[i].to_port, i, 0};
+        part->pairs[part->head.pairs - 1].count++;
+        part->sends[i] = sends[i].send;
+    }
+    free(sends);
+}
+
+static void add_receives(const struct book *book, size_t place, struct part *part) {
+    const struct node *node = &book->nodes[place];
+    size_t turns = node->post_count + node->receive_count;
+    part->head.posts = (uint32_t)node->post_count;
+    part->head.receives = (uint32_t)node->receive_count;
+    part->turns = rf_allocate(turns, sizeof *part->turns);
+    memset(part->turns, 0xff, turns * sizeof *part->turns);
+    for (size_t i = 0; i < book->count; i++) {
+        const struct delivery *delivery = &book->deliveries[i];
+        if (delivery->receiver == place)
+            part->turns[delivery->ordinal + (delivery->posted ? 0 : node->post_count)] =
+                (uint32_t)i;
+    }
+}
+
+static bool write_node(const struct book *book, const struct rf_summary *summary, size_t place,
+                       const char *run, struct rf_error *error) {
+    struct part part = {0};
+    add_sends(book, place, &part);
+    add_receives(book, place, &part);
+    size_t turns = (size_t)part.head.posts + part.head.receives;
+    const struct iovec parts[] = {{&part.head, sizeof part.head},
+                                  {part.pairs, part.head.pairs * sizeof *part.pairs},
+                                  {part.turns, turns * sizeof *part.turns},
+                                  {part.sends, part.head.sends * sizeof *part.sends}};
     char *path = rf_text("%s/turns-%d", run, summary->ranks[place].rank);
-    bool good = write_file(path, &head, sizeof head, body,
-                           turns * sizeof *body + head.sends * sizeof *sends, error);
+    bool good = write_file(path, parts, sizeof parts / sizeof *parts, error);
     free(path);
-    free(body);
+    free(part.pairs);
+    free(part.turns);
+    free(part.sends);
     return good;
 }
 
@@ -202,8 +257,9 @@ static bool write_all(const struct book *book, const struct rf_summary *summary,
     struct rf_turns head = {.count = (uint32_t)book->count};
     uint32_t *states = rf_allocate(book->count + 1, sizeof *states);
     char *path = rf_text("%s/turns", run);
-    bool good =
-        write_file(path, &head, sizeof head, states, (book->count + 1) * sizeof *states, error);
+    const struct iovec parts[] = {{&head, sizeof head},
+                                  {states, (book->count + 1) * sizeof *states}};
+    bool good = write_file(path, parts, sizeof parts / sizeof *parts, error);
     for (size_t i = 0; i < summary->count && good; i++)
         good = write_node(book, summary, i, run, error);
     free(path);

@@ -6,15 +6,16 @@
 
 #include "mcapi/hold.h"
 #include "mcapi/real.h"
+#include "mcapi/turn_stream.h"
 
 struct rf_mcapi_node;
 
 struct rf_pair {
     struct rf_pair *next; /* of the node */
     mcapi_endpoint_t from, to;
-    uint32_t sent;       /* messages so far */
-    uint32_t place, end; /* scheme sender: its sends in the list of all */
-    uint32_t slot;       /* where the receiver counts what he took */
+    uint32_t sent;               /* messages so far */
+    uint32_t slot;               /* where the receiver counts what he took */
+    struct rf_turn_stream sends; /* scheme sender: those that were delivered, and their turns */
 };
 
 struct rf_pairs {

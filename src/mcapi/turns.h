@@ -12,16 +12,18 @@
 #include "engine/turns.h"
 #include "mcapi/pairs.h"
 #include "mcapi/real.h"
+#include "mcapi/turn_stream.h"
 
 struct rf_mcapi_node;
 
 struct rf_turn_list {
     struct rf_turns *shared; /* NULL: another scheme */
-    const uint32_t *posts, *receives;
-    const struct rf_turn_send *sends;
-    uint32_t post_count, receive_count, send_count;
-    uint32_t posted, received; /* so far */
-    uint32_t held;             /* a turn that is to be passed on, or RF_NO_TURN */
+    int file;                /* of this node */
+    struct rf_turn_pair *pairs;
+    uint32_t pair_count;
+    uint64_t sends;                        /* where in the file */
+    struct rf_turn_stream posts, receives; /* the turns of those to come */
+    uint32_t held;                         /* a turn that is to be passed on, or RF_NO_TURN */
 };
 
 bool rf_turns_open(struct rf_mcapi_node *node, const char *run, struct rf_error *error);
