@@ -28,6 +28,14 @@ MC_API void mcapix_stamp_matches(int on) {
         __atomic_store_n(&mc_the_job.segment->stamping, on != 0, __ATOMIC_RELEASE);
 }
 
+MC_API void mcapix_expect(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port) {
+    mc_the_thread.expected = mc_sender_key(domain, node, port);
+}
+
+MC_API void mcapix_expect_all(void) {
+    mc_the_thread.expected = 0;
+}
+
 MC_API unsigned mcapix_requests(void) {
     const struct mc_local_node *node = mc_current();
     return node ? node->capacity : 0;

@@ -1,5 +1,6 @@
 #include "inbox.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -299,6 +300,9 @@ uint32_t mc_channel_ended(const struct mc_local_endpoint *endpoint) {
 /* Nobody answers faster than this many pauses; and a sender that is busy gets ahead meanwhile,
    instead of fighting for the slot that is looked at. */
 #define FIRST_PAUSES 4u
+/* Who waits for one sender alone waits more often, and mostly for somebody who would only have to
+   run: to give up the core is cheaper than to sleep and be woken. */
+#define YIELDS 8u
 /* Looks on for a while. Returns true once the receive is done. */
 static bool look(struct mc_local_endpoint *endpoint, const struct mc_post *post) {
     uint32_t looks = mc_spins(mc_the_job.segment, endpoint->spins);
@@ -309,6 +313,11 @@ static bool look(struct mc_local_endpoint *endpoint, const struct mc_post *post)
             mc_progress(endpoint);
         else
             mc_relax();
+    }
+    for (uint32_t i = mc_the_thread.expected ? 0 : YIELDS; i < YIELDS && !done(post); i++) {
+        sched_yield();
+        if (something(endpoint, post->kind))
+            mc_progress(endpoint);
     }
     return done(post);
 }
@@ -347,7 +356,7 @@ static uint32_t await(struct mc_local_endpoint *endpoint, struct mc_post *post, 
     uint64_t serial = endpoint->node->serial, tick = FIRST_TICK;
     uint64_t deadline = mc_deadline(timeout);
     while (timeout == 0 || !look(endpoint, post)) {
-        uint32_t heard = mc_bell_listen(&endpoint->shared->arrival, MC_SLEEPERS);
+        uint32_t heard = mc_listen_arrival(endpoint->shared, MC_SLEEPERS);
         uint32_t status = why_not(endpoint, serial, post->kind, deadline);
         mc_progress(endpoint);
         if (done(post))

@@ -120,6 +120,7 @@ struct mc_thread {
     struct mc_local_node *node;
     uint64_t serial;
     uint32_t delivered;
+    uint32_t expected; /* of whom alone it wants to hear when it sleeps; 0: of all */
     struct mcapix_origin origin;
 };
 extern MC_OURS _Thread_local struct mc_thread mc_the_thread
@@ -155,6 +156,27 @@ static inline struct mc_local_endpoint *mc_own_endpoint(const struct mc_local_no
 void mc_ring_arrival_slowly(struct mc_segment *segment, struct mc_endpoint *endpoint);
 static inline void mc_ring_arrival(struct mc_segment *segment, struct mc_endpoint *endpoint) {
     if (__atomic_load_n(&endpoint->arrival.listening, __ATOMIC_SEQ_CST))
+        mc_ring_arrival_slowly(segment, endpoint);
+}
+
+/* Who sent a message, in one number that is not 0. Others may have the same. */
+static inline uint32_t mc_sender_key(uint32_t domain, uint32_t node, uint32_t port) {
+    return (((domain << 16 ^ node) & 0x7fffffff) * 0x9e3779b1u + (port & 0x0fffffff)) | 1;
+}
+
+/* Announces a sleeper who wants to hear of what arrives. */
+static inline uint32_t mc_listen_arrival(struct mc_endpoint *endpoint, uint32_t who) {
+    __atomic_store_n(&endpoint->expected, mc_the_thread.expected, __ATOMIC_RELAXED);
+    return mc_bell_listen(&endpoint->arrival, who);
+}
+
+/* The same as mc_ring_arrival() for a message, of which the sleepers may not want to hear. */
+static inline void mc_ring_message(struct mc_segment *segment, struct mc_endpoint *endpoint,
+                                   const struct mc_endpoint *from) {
+    if (MC_LIKELY(!__atomic_load_n(&endpoint->arrival.listening, __ATOMIC_SEQ_CST)))
+        return;
+    uint32_t expected = __atomic_load_n(&endpoint->expected, __ATOMIC_SEQ_CST);
+    if (!expected || expected == mc_sender_key(from->domain, from->node, from->port))
         mc_ring_arrival_slowly(segment, endpoint);
 }
 

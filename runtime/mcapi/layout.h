@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MC_MAGIC 0x6d636170695f3031u
-#define MC_LAYOUT 1u
+#define MC_LAYOUT 2u
 #define MC_LINE 64u
 #define MC_PROCESSES 256u
 #define MC_INDEX_BITS 12u /* of an endpoint's handle; the rest is its generation */
@@ -136,6 +136,7 @@ struct mc_endpoint {
     uint32_t populated;  /* its queues have memory */
     uint32_t name;       /* the number of its name */
     alignas(MC_LINE) struct mc_bell arrival;
+    uint32_t expected; /* of whom alone its sleepers want to hear, see mc_sender_key(); 0: of all */
     alignas(MC_LINE) struct mc_bell space;
     alignas(MC_LINE) char end[];
 };

@@ -47,6 +47,8 @@ uint32_t mc_try_send(struct mc_local_endpoint *from, uint32_t to, const struct m
     if (!slot) {
         if (buffer)
             mc_pool_free(segment, buffer);
+        /* Whoever sleeps on because he expects another one must make room first. */
+        mc_ring_arrival(segment, endpoint);
         return MCAPI_ERR_MEM_LIMIT;
     }
     slot->name = (uint16_t)from->shared->name;
@@ -66,7 +68,11 @@ uint32_t mc_try_send(struct mc_local_endpoint *from, uint32_t to, const struct m
                      : parcel->kind == MC_SCALAR ? parcel->width
                                                  : (uint32_t)parcel->size,
                      parcel->kind);
-    mc_ring_arrival(segment, endpoint);
+    /* Buffers are everybody's, and must not lie with somebody who sleeps on. */
+    if (apart)
+        mc_ring_arrival(segment, endpoint);
+    else
+        mc_ring_message(segment, endpoint, from->shared);
     return MCAPI_SUCCESS;
 }
 

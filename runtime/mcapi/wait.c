@@ -22,7 +22,7 @@ static uint32_t listen(struct mc_bell *bell, struct mc_request **requests, size_
     *stalled = false;
     for (size_t i = 0; i < count; i++)
         if (requests[i]->kind == MC_REQUEST_RECEIVE) {
-            mc_bell_listen(&requests[i]->endpoint->shared->arrival, MC_WATCHERS);
+            mc_listen_arrival(requests[i]->endpoint->shared, MC_WATCHERS);
             *stalled = *stalled || mc_stalled(requests[i]->endpoint);
         }
     return heard;

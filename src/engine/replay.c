@@ -136,6 +136,13 @@ void rf_replay_take(struct rf_replayer *replayer) {
         rf_replay_stop();
 }
 
+/* Where the site is the recorded one, so is the function. */
+static bool is_function(const struct rf_session *session, const struct rf_event *event,
+                        const struct rf_here *here) {
+    const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
+    return site && strcmp(site->function, here->name) == 0;
+}
+
 const struct rf_event *rf_replay_expect(struct rf_session *session, const struct rf_here *here,
                                         uint32_t kinds, uint32_t channel,
                                         const struct rf_asked *asked) {
@@ -145,12 +152,11 @@ const struct rf_event *rf_replay_expect(struct rf_session *session, const struct
             rf_diverge(session, here, NULL, asked, "the recorded run made no such call any more");
         return NULL;
     }
-    const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
-    if (event->site && (!site || strcmp(site->function, here->name) != 0))
+    uint32_t number = rf_here_site(session, here);
+    if (event->site && number != event->site && !is_function(session, event, here))
         rf_diverge(session, here, event, asked, "another call than in the recording");
     if (!(kinds & 1u << event->kind))
         rf_diverge(session, here, event, asked, "the call has another outcome in the recording");
-    uint32_t number = rf_here_site(session, here);
     if (event->site && number != RF_SITE_ANY && number != event->site)
         rf_diverge(session, here, event, asked, "the call comes from another place");
     if (event->channel != channel && channel != RF_CHANNEL_ANY)

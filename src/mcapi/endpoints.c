@@ -72,7 +72,8 @@ static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
     *endpoint =
         (struct rf_node_endpoint){.handle = handle,
                                   .port = rf_answering(node) ? 0 : (mcapi_port_t)port_of(handle),
-                                  .open = true};
+                                  .open = true,
+                                  .hold = {.shared = node->session.shared}};
     rf_tables_lock(node);
     if (node->endpoint_count == node->endpoint_room) {
         node->endpoint_room = node->endpoint_room ? node->endpoint_room * 2 : 16;

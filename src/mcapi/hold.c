@@ -74,9 +74,11 @@ static struct rf_message *take(struct rf_hold *hold, const struct rf_message_nam
 }
 
 struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_name *name) {
-    rf_lock(&hold->lock);
+    if (hold->shared)
+        rf_lock(&hold->lock);
     struct rf_message *message = take(hold, name);
-    rf_unlock(&hold->lock);
+    if (hold->shared)
+        rf_unlock(&hold->lock);
     return message;
 }
 
@@ -110,6 +112,13 @@ static void make_room(struct rf_hold *hold, mcapi_endpoint_t endpoint) {
 static bool receive(struct rf_hold *hold, mcapi_endpoint_t endpoint, mcapi_timeout_t timeout,
                     size_t *size, mcapi_status_t *status) {
     make_room(hold, endpoint);
+    if (!hold->asked && timeout == MCAPI_TIMEOUT_INFINITE) {
+        /* The endpoint may have a limit of its own, for what the program waits for. */
+        do
+            rf_reals.msg_recv(endpoint, hold->buffer, hold->room, size, status);
+        while (*status == MCAPI_TIMEOUT);
+        return *status == MCAPI_SUCCESS;
+    }
     if (!hold->asked) {
         rf_reals.msg_recv_i(endpoint, hold->buffer, hold->room, &hold->request, status);
         if (rf_is_failure(*status))
@@ -140,8 +149,9 @@ uint32_t rf_hold_seen(const struct rf_hold *hold) {
     return __atomic_load_n(&hold->bell, __ATOMIC_ACQUIRE);
 }
 
-bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen,
-                  mcapi_timeout_t timeout, mcapi_status_t *status) {
+/* One of several threads gets what comes, for all. */
+static bool pull_shared(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen,
+                        mcapi_timeout_t timeout, mcapi_status_t *status) {
     rf_lock(&hold->lock);
     bool more = hold->bell != seen, other = hold->pulling;
     hold->pulling = other || !more;
@@ -158,6 +168,17 @@ bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen
     rf_unlock(&hold->lock);
     if (__atomic_load_n(&hold->waiting, __ATOMIC_SEQ_CST))
         syscall(SYS_futex, &hold->bell, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+    return came;
+}
+
+bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen,
+                  mcapi_timeout_t timeout, mcapi_status_t *status) {
+    if (hold->shared)
+        return pull_shared(hold, endpoint, seen, timeout, status);
+    size_t size = 0;
+    bool came = receive(hold, endpoint, timeout, &size, status);
+    if (came)
+        keep(hold, size);
     return came;
 }
 

@@ -38,7 +38,8 @@ struct rf_hold {
     mcapi_request_t request;
     unsigned char *buffer; /* for that receive */
     size_t room;
-    int lock;      /* of all this; several threads may look for their messages */
+    bool shared;   /* several threads may look for their messages. Then: */
+    int lock;      /* of all this */
     bool pulling;  /* one of them gets what comes, for all */
     uint32_t bell; /* a futex: goes on when it has got something, or given up */
     int waiting;   /* how many may sleep there */

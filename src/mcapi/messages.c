@@ -72,18 +72,23 @@ static uint64_t line_key(mcapi_endpoint_t from, mcapi_endpoint_t to) {
     return (uint64_t)from << 32 | to;
 }
 
-RF_STEP void note_sent(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to,
-                       mcapi_status_t status) {
-    if (__builtin_expect(!rf_recording(node), 0) && !rf_is_failure(status) && !rf_answering(node))
-        rf_turn_sent(node, rf_pair_of(node, from, to));
+RF_STEP void note_sent(struct rf_mcapi_node *node, struct rf_pair *pair, mcapi_endpoint_t from,
+                       mcapi_endpoint_t to, mcapi_status_t status) {
+    if (pair && !rf_is_failure(status))
+        rf_turn_sent(node, pair);
     rf_line_end(node, RF_LINE_MESSAGES, line_key(from, to), status);
 }
 
-RF_STEP void before_send(struct rf_mcapi_node *node, const struct rf_here *here,
-                         mcapi_endpoint_t from, mcapi_endpoint_t to) {
-    if (__builtin_expect(!rf_recording(node), 0))
-        rf_pair_wait(node, from, to);
+/* The pair between which it goes if others are to be asked, NULL if not. */
+RF_STEP struct rf_pair *before_send(struct rf_mcapi_node *node, const struct rf_here *here,
+                                    mcapi_endpoint_t from, mcapi_endpoint_t to) {
+    struct rf_pair *pair = NULL;
+    if (__builtin_expect(!rf_recording(node), 0) && !rf_answering(node)) {
+        pair = rf_pair_of(node, from, to);
+        rf_pair_wait(node, pair);
+    }
     rf_line_begin(node, here, RF_LINE_MESSAGES, line_key(from, to));
+    return pair;
 }
 
 RF_WRAPPER(void, msg_send,
@@ -91,9 +96,9 @@ RF_WRAPPER(void, msg_send,
             mcapi_priority_t priority, mcapi_status_t *status)) {
     RF_ENTER_VOID(msg_send, (from, to, buffer, size, priority, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(node, to), (int32_t)priority, (int64_t)size);
-    before_send(node, &here, from, to);
+    struct rf_pair *pair = before_send(node, &here, from, to);
     RF_CALL_SEND(real->msg_send(from, to, buffer, size, priority, status));
-    note_sent(node, from, to, *status);
+    note_sent(node, pair, from, to, *status);
     rf_leave(node);
 }
 
@@ -102,9 +107,9 @@ RF_WRAPPER(void, msg_send_i,
             mcapi_priority_t priority, mcapi_request_t *request, mcapi_status_t *status)) {
     RF_ENTER_VOID(msg_send_i, (from, to, buffer, size, priority, request, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(node, to), (int32_t)priority, (int64_t)size);
-    before_send(node, &here, from, to);
+    struct rf_pair *pair = before_send(node, &here, from, to);
     RF_CALL_SEND_REQUEST(size, real->msg_send_i(from, to, buffer, size, priority, made, status));
-    note_sent(node, from, to, *status);
+    note_sent(node, pair, from, to, *status);
     rf_leave(node);
 }
 
@@ -117,25 +122,51 @@ void rf_give(const struct rf_message *message, void *buffer, size_t room, size_t
     *status = message->size > room ? MCAPI_ERR_MSG_TRUNCATED : MCAPI_SUCCESS;
 }
 
-struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *here,
-                            uint32_t channel, const struct rf_message_name *name,
-                            mcapi_timeout_t timeout) {
-    struct rf_node_endpoint *endpoint = rf_endpoint_at(node, channel);
+/* Messages of others than the one that is waited for need not wake this thread: each time it would
+   only take them in and go to sleep again. */
+static void expect(const struct rf_mcapi_node *node, const struct rf_message_name *name) {
+    if (!rf_reals.expect)
+        return;
+    if (name && !node->session.shared)
+        rf_reals.expect((mcapi_domain_t)name->first >> 16, (mcapi_node_t)name->first & 0xffff,
+                        (mcapi_port_t)name->second);
+    else
+        rf_reals.expect_all();
+}
+
+/* It has not come yet. */
+static struct rf_message *wait_for_message(struct rf_mcapi_node *node, const struct rf_here *here,
+                                           struct rf_node_endpoint *endpoint,
+                                           const struct rf_message_name *name,
+                                           mcapi_timeout_t timeout) {
     struct rf_message *message;
     mcapi_status_t status;
     uint32_t seen;
     if (timeout)
         rf_progress_wait(&node->session.replayer, here, name ? name->first : RF_NO_PEER,
                          name ? name->second : RF_NO_PEER);
+    expect(node, name);
     while (seen = rf_hold_seen(&endpoint->hold), !(message = rf_hold_take(&endpoint->hold, name))) {
         if (rf_hold_pull(&endpoint->hold, endpoint->handle, seen, timeout, &status))
             continue;
         if (timeout != MCAPI_TIMEOUT_INFINITE)
-            return NULL;
+            break;
         rf_diverge(&node->session, here, NULL, NULL,
                    "the message that the recording has here cannot be received: status %u", status);
     }
-    rf_pair_took(node, channel, &message->name);
+    expect(node, NULL);
+    return message;
+}
+
+struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *here,
+                            uint32_t channel, const struct rf_message_name *name,
+                            mcapi_timeout_t timeout) {
+    struct rf_node_endpoint *endpoint = rf_endpoint_at(node, channel);
+    struct rf_message *message = rf_hold_take(&endpoint->hold, name);
+    if (!message)
+        message = wait_for_message(node, here, endpoint, name, timeout);
+    if (message)
+        rf_pair_took(node, channel, &message->name);
     return message;
 }
 

@@ -14,8 +14,11 @@ enum {
     SLOTS = 1 << 16,
     UNDER_WAY =
         1024, /* messages of a pair; the runtime's own queues are shorter, if not made longer */
-    PAUSE_NS = 30000,
-    PAUSES = 700, /* about 20 ms: a receive whose match nobody saw may have taken some */
+    /* Then so many must have been taken that to wait was worth it. */
+    UNDER_WAY_AGAIN = UNDER_WAY / 2,
+    FIRST_PAUSE_NS = 30000,
+    LONGEST_PAUSE_NS = 500000,
+    PAUSES_NS = 20000000, /* in all: a receive whose match nobody saw may have taken some */
 };
 
 void rf_pairs_open(struct rf_pairs *pairs, const char *run) {
@@ -78,15 +81,21 @@ struct rf_pair *rf_pair_of(struct rf_mcapi_node *node, mcapi_endpoint_t from, mc
     return pair;
 }
 
-void rf_pair_wait(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to) {
-    if (!node->pairs.taken || rf_free(node))
+static bool is_under_way(const struct rf_mcapi_node *node, const struct rf_pair *pair,
+                         int32_t count) {
+    uint32_t taken = __atomic_load_n(&node->pairs.taken[pair->slot], __ATOMIC_RELAXED);
+    return (int32_t)(pair->sent - taken) >= count;
+}
+
+void rf_pair_wait(struct rf_mcapi_node *node, const struct rf_pair *pair) {
+    if (!node->pairs.taken || rf_free(node) || !is_under_way(node, pair, UNDER_WAY))
         return;
-    const struct rf_pair *pair = rf_pair_of(node, from, to);
-    for (int i = 0; i < PAUSES; i++) {
-        uint32_t taken = __atomic_load_n(&node->pairs.taken[pair->slot], __ATOMIC_RELAXED);
-        if ((int32_t)(pair->sent - taken) < UNDER_WAY)
-            return;
-        nanosleep(&(struct timespec){.tv_nsec = PAUSE_NS}, NULL);
+    long pause = FIRST_PAUSE_NS;
+    for (long waited = 0; waited < PAUSES_NS && is_under_way(node, pair, UNDER_WAY_AGAIN);
+         waited += pause) {
+        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
+        if (pause < LONGEST_PAUSE_NS)
+            pause *= 2;
     }
 }
 

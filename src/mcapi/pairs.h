@@ -27,7 +27,7 @@ void rf_pairs_open(struct rf_pairs *pairs, const char *run);
 void rf_pairs_close(struct rf_pairs *pairs);
 struct rf_pair *rf_pair_of(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to);
 /* Before a send: waits while too much is under way, but not for ever. */
-void rf_pair_wait(struct rf_mcapi_node *node, mcapi_endpoint_t from, mcapi_endpoint_t to);
+void rf_pair_wait(struct rf_mcapi_node *node, const struct rf_pair *pair);
 /* The program got a message. */
 void rf_pair_took(struct rf_mcapi_node *node, uint32_t channel, const struct rf_message_name *name);
 

@@ -45,6 +45,8 @@ void rf_reals_find(void) {
     RF_SET(stamp_matches, find("mcapix_stamp_matches"));
     RF_SET(endpoint_name, find("mcapix_endpoint_name"));
     RF_SET(requests, find("mcapix_requests"));
+    RF_SET(expect, find("mcapix_expect"));
+    RF_SET(expect_all, find("mcapix_expect_all"));
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);
 }
 

@@ -25,6 +25,8 @@ struct rf_real {
     int (*endpoint_name)(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
                          mcapi_port_t *port);
     unsigned (*requests)(void);
+    void (*expect)(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port);
+    void (*expect_all)(void);
 };
 
 enum rf_function {

@@ -8,6 +8,8 @@
 #pragma weak mcapix_stamp_matches
 #pragma weak mcapix_endpoint_name
 #pragma weak mcapix_requests
+#pragma weak mcapix_expect
+#pragma weak mcapix_expect_all
 
 /* The mark: the lengths of its name and of its description, its type, both texts. */
 __asm__(".pushsection .note.refrain, \"a\", %note\n"
@@ -32,6 +34,8 @@ void rf_reals_find(void) {
     rf_reals.stamp_matches = mcapix_stamp_matches;
     rf_reals.endpoint_name = mcapix_endpoint_name;
     rf_reals.requests = mcapix_requests;
+    rf_reals.expect = mcapix_expect;
+    rf_reals.expect_all = mcapix_expect_all;
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);
 }
 

@@ -1,5 +1,5 @@
 /* What this implementation of MCAPI has beyond the specification, most of it for tools that watch a
-   program. Version 2. */
+   program. Version 3. */
 #ifndef MCAPIX_H
 #define MCAPIX_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define MCAPIX_VERSION 2
+#define MCAPIX_VERSION 3
 
 /* Makes the calling thread one more thread of that node, which must be one of this process. Needed
    only where a process has several nodes: else all threads that have initialized none are threads
@@ -45,6 +45,14 @@ void mcapix_stamp_matches(int on);
 /* The name of an endpoint. Returns 1, or 0 if there is no such endpoint (any more). */
 int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
                          mcapi_port_t *port);
+
+/* From here on, while the calling thread waits for messages, those of others than this endpoint
+   need not wake it: they are there when it wakes up. It is woken in any case when somebody finds
+   the queue full, for messages that are not small, and some times a second. Of the domain and the
+   ports only the lower 15 and 28 bits count. Not for endpoints at which several threads wait. */
+void mcapix_expect(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port);
+/* All of them wake it again. */
+void mcapix_expect_all(void);
 
 /* How many requests the calling thread's node can have, those that a test has reported included. */
 unsigned mcapix_requests(void);
