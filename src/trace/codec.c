@@ -299,21 +299,30 @@ RF_INLINE int32_t code_integer(struct rf_codec *codec, enum column name, uint32_
     return (int32_t)((uint32_t)number + (number < 2 ? (uint32_t)RF_UNKNOWN : -2u));
 }
 
-/* The values that are not as in the word's last entry. A tag often follows from its source; of
-   several requests or sources, one that came will not come again before the others did. */
+/* The first column, which is not as in the word's last entry. Of several requests or sources, one
+   that came will not come again before the others did. Stamps are differences of either sign. */
+RF_INLINE int32_t code_first(struct rf_codec *codec, const struct rf_entry *entry, uint32_t id,
+                             enum rf_column kind, bool encoding) {
+    const struct memory *memory = &codec->memories[id];
+    if (kind == RF_COL_HASH)
+        return (int32_t)rf_code_raw(&codec->coder, 16, (uint32_t)entry->first, encoding);
+    uint32_t special = memory->steady >= STEADY ? fold_seen(memory) : (uint32_t)memory->first;
+    int32_t value = kind == RF_COL_STAMP ? (int32_t)rf_zigzag(entry->first) : entry->first;
+    value = code_integer(codec, FIRST, id, mix(id + 1, special), value, encoding);
+    return kind == RF_COL_STAMP ? rf_unzigzag((uint32_t)value) : value;
+}
+
+/* The values that are not as in the word's last entry. A tag often follows from its source. */
 RF_INLINE void code_values(struct rf_codec *codec, struct rf_entry *entry, uint32_t id,
                            uint32_t flags, bool encoding) {
     const struct memory *memory = &codec->memories[id];
     enum rf_kind kind = rf_packed_kind(entry->what);
     int32_t first = memory->first, second = memory->second;
-    if (!(flags & FIRST_SAME) && rf_kind_columns[kind][0] == RF_COL_HASH) {
-        first = (int32_t)rf_code_raw(&codec->coder, 16, (uint32_t)entry->first, encoding);
-    } else if (!(flags & FIRST_SAME)) {
-        uint32_t special = memory->steady >= STEADY ? fold_seen(memory) : (uint32_t)first;
-        first = code_integer(codec, FIRST, id, mix(id + 1, special), entry->first, encoding);
-    }
+    if (!(flags & FIRST_SAME))
+        first = code_first(codec, entry, id, rf_kind_columns[kind][0], encoding);
     if (!(flags & SECOND_SAME)) {
-        uint32_t special = mix(mix(id + 1, (uint32_t)second), (uint32_t)first);
+        bool alone = rf_kind_columns[kind][0] == RF_COL_STAMP;
+        uint32_t special = mix(mix(id + 1, (uint32_t)second), alone ? 0 : (uint32_t)first);
         int32_t value = encoding ? second_of(codec, entry) : 0;
         second = code_integer(codec, SECOND, id, special, value, encoding);
     }
@@ -398,7 +407,10 @@ RF_INLINE bool same(const struct rf_entry *a, const struct rf_entry *b, uint32_t
 
 #define ROLL (4u * 0x2c1b3c6du)
 
+/* Where a delivery is in the order of all nodes' tells nothing of what comes after it. */
 RF_INLINE uint32_t entry_hash(const struct rf_entry *entry) {
+    if (rf_packed_kind(entry->what) == RF_STAMP)
+        return mix(entry->what, 0);
     uint32_t hash = mix(mix(entry->what, (uint32_t)entry->first), (uint32_t)entry->second);
     if (flags_of(entry->what) & RF_LIST) {
         uint32_t length = entry->run & ~RF_LIST_MORE;

@@ -28,7 +28,7 @@ KINDS = [
     ("stamp", "stamp", "back", ""),
     ("thread", "thread", None, ""),
 ]
-NONE, LATE, CHECK, END, THREAD = 4, 9, 10, 11, 15
+NONE, LATE, CHECK, END, STAMP, THREAD = 4, 9, 10, 11, 14, 15
 UNKNOWN, UNDEFINED = -(2**31), -(2**31) + 1
 GOES_ON = 2**31
 SLOT = struct.Struct("<IiiI")
@@ -212,6 +212,8 @@ class Entry:
         return same
 
     def hash(self):
+        if self.what & 15 == STAMP:
+            return mix(self.what, 0)
         h = mix(mix(self.what, self.first), self.second)
         if flag_of(self.what) == "list":
             h = mix(h, len(self.items))
@@ -366,8 +368,11 @@ class Segment:
                 entry.first = self.coder.raw(16)
             else:
                 entry.first = self.spell_integer("first", number, mix(number + 1, context))
+            if entry.what & 15 == STAMP:
+                entry.first = unzigzag(entry.first & MASK)
         if not flags & 2:
-            context = mix(mix(number + 1, memory.second), entry.first)
+            first = 0 if entry.what & 15 == STAMP else entry.first
+            context = mix(mix(number + 1, memory.second), first)
             entry.second = self.spell_integer("second", number, context)
         if KINDS[entry.what & 15][2] == "call":
             entry.second = signed(entry.second + self.call)
@@ -513,7 +518,7 @@ class Trace:
             if entry.what & 15 == THREAD:
                 thread = entry.first
             if entry.what & 15 != END:
-                decision = KINDS[entry.what & 15][0] not in ("check", "late", "thread")
+                decision = KINDS[entry.what & 15][0] not in ("check", "late", "stamp", "thread")
                 event = self.event(entry, number if decision else None)
                 if thread is not None:
                     event["thread"] = thread
