@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 bool rf_handle_map_grow(struct rf_handle_map *map) {
-    struct rf_handle_map larger = {.shift = map->slots ? map->shift - 1 : 64 - 10};
+    struct rf_handle_map larger = {.shift = map->slots ? map->shift - 1 : 64 - 6};
     larger.mask = (uint32_t)((UINT64_C(1) << (64 - larger.shift)) - 1);
     larger.slots = calloc((size_t)larger.mask + 1, sizeof *larger.slots);
     if (!larger.slots)

@@ -68,8 +68,7 @@ struct rf_posted {
     const void *buffer;
     void *const *packet;
     const mcapi_endpoint_t *found; /* no receive, but an endpoint that was asked for */
-    bool matched;
-    uint32_t next; /* among the unused */
+    uint32_t next;                 /* among the unused */
 };
 
 /* Replay: what the program has as a request. */
@@ -79,7 +78,8 @@ struct rf_request {
     uint32_t place; /* in the node's list */
     uint32_t generation;
     bool complete;
-    bool told; /* and a test has said so */
+    bool told; /* and a test has said so: between */
+    struct rf_request *older, *newer;
     mcapi_request_t real;
     /* of a receive */
     uint32_t channel;
@@ -129,8 +129,8 @@ struct rf_mcapi_node {
     uint32_t posted_room, posted_free;
     struct rf_request **requests; /* replay */
     uint32_t request_room, request_free;
-    mcapi_request_t *told; /* replay: complete, and known to be; the last ones of them, in a ring */
-    uint32_t told_room, told_next;
+    struct rf_request *told_oldest, *told_newest; /* replay: complete, and known to be */
+    uint32_t told_count;
     struct rf_data data;
     struct rf_pairs pairs;     /* replay */
     struct rf_turn_list turns; /* replay */

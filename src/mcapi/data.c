@@ -19,7 +19,7 @@ bool rf_data_open(struct rf_mcapi_node *node, const char *trace, bool record,
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.contents", trace, node->number);
     if (record)
-        node->data.writer = rf_contents_create(path, error);
+        node->data.writer = rf_contents_create(path, RF_CONTENTS_SMALL_CHUNK, error);
     else
         node->data.reader = rf_contents_open(path, error);
     return node->data.writer || node->data.reader;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -127,9 +128,17 @@ static void open_recording(struct rf_mcapi_node *node, struct rf_node *facts, co
         fprintf(stderr, "hint: %s\n", error.hint);
 }
 
+static bool has_trace(const char *trace, int32_t number) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/rank-%d.trace", trace, number);
+    return access(path, F_OK) == 0;
+}
+
 /* Which of its numbers the node was recorded under. */
 static int32_t recorded_number(const struct rf_node *facts, const char *trace,
                                const int32_t numbers[CHOICES]) {
+    if (!has_trace(trace, numbers[1]))
+        return numbers[0];
     for (int i = 0; i < CHOICES; i++) {
         struct rf_error error;
         struct rf_reader *reader = rf_reader_open(trace, numbers[i], &error);
@@ -140,16 +149,6 @@ static int32_t recorded_number(const struct rf_node *facts, const char *trace,
             return numbers[i];
     }
     return numbers[0];
-}
-
-static bool has_trace(const char *trace, const int32_t numbers[CHOICES]) {
-    bool any = false;
-    for (int i = 0; i < CHOICES; i++) {
-        char path[PATH_MAX];
-        snprintf(path, sizeof path, "%s/rank-%d.trace", trace, numbers[i]);
-        any = any || access(path, F_OK) == 0;
-    }
-    return any;
 }
 
 static int32_t recorded_process(const char *trace, int32_t number) {
@@ -182,7 +181,7 @@ static void open_replay(struct rf_mcapi_node *node, const struct rf_node *facts,
     struct rf_error error = {0};
     struct rf_session *session = &node->session;
     /* A program that was cut off may not have come to its last nodes: they are on their own. */
-    if (getenv("REFRAIN_CUT") && !has_trace(trace, numbers))
+    if (getenv("REFRAIN_CUT") && !has_trace(trace, numbers[0]) && !has_trace(trace, numbers[1]))
         return;
     node->number = recorded_number(facts, trace, numbers);
     const char *run = is_watched(trace, node->number) ? getenv("REFRAIN_RUN") : NULL;
@@ -235,6 +234,17 @@ static const char *scheme_of(const struct rf_mcapi_node *node, const struct rf_n
                : facts->scheme;
 }
 
+/* Fresh pages instead of malloc: much of a node is never touched. */
+static struct rf_mcapi_node *new_node(void) {
+    void *memory = mmap(NULL, sizeof(struct rf_mcapi_node), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) {
+        fprintf(stderr, "refrain: out of memory\n");
+        abort();
+    }
+    return memory;
+}
+
 /* A node that is initialized again has no second file; what it does then is not recorded. */
 static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_t domain,
                                        mcapi_node_t number) {
@@ -250,8 +260,7 @@ static struct rf_mcapi_node *open_node(const struct rf_here *here, mcapi_domain_
         rf_this_node = NULL;
         return NULL;
     }
-    struct rf_mcapi_node *node = rf_room(NULL, sizeof *node);
-    memset(node, 0, sizeof *node);
+    struct rf_mcapi_node *node = new_node();
     node->thread = (pid_t)syscall(SYS_gettid);
     node->domain = domain;
     node->node = number;
@@ -314,13 +323,11 @@ static void free_tables(struct rf_mcapi_node *node) {
     for (uint32_t i = 0; i < node->request_room; i = i ? i * 2 : 64)
         free(node->requests[i]);
     free(node->requests);
-    free(node->told);
     rf_data_close(node);
     rf_pairs_close(&node->pairs);
     node->endpoints = NULL;
     node->posted = NULL;
     node->requests = NULL;
-    node->told = NULL;
 }
 
 static void close_node(struct rf_mcapi_node *node) {

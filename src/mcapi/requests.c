@@ -15,17 +15,26 @@ static void more_posted(struct rf_mcapi_node *node) {
         node->posted[i].next = i + 1;
 }
 
+static void drop(struct rf_mcapi_node *node, mcapi_request_t request) {
+    uint32_t slot = rf_handle_slot_of(&node->posted_map, request + 1);
+    if (slot == RF_NOWHERE)
+        return;
+    uint32_t place = node->posted_map.slots[slot].value;
+    node->posted[place].next = node->posted_free;
+    node->posted_free = place;
+    rf_handle_remove_at(&node->posted_map, slot);
+}
+
 static struct rf_posted *posted_new(struct rf_mcapi_node *node, mcapi_request_t request) {
+    /* A library may give out a handle again that we believe to be in use. */
+    drop(node, request);
     if (__builtin_expect(node->posted_free == node->posted_room, 0))
         more_posted(node);
     uint32_t place = node->posted_free;
     struct rf_posted *posted = &node->posted[place];
     node->posted_free = posted->next;
-    posted->matched = false;
     posted->packet = NULL;
     posted->found = NULL;
-    /* A library may give out a handle again that we believe to be in use. */
-    rf_handle_remove(&node->posted_map, request + 1);
     if (!rf_handle_add(&node->posted_map, request + 1, place))
         abort();
     return posted;
@@ -66,7 +75,8 @@ struct completion {
     uint32_t channel, back; /* how many posts ago it was posted */
 };
 
-/* Fills in the match, and keeps the data. */
+/* Fills in the match, and keeps the data. Whoever asks again for what a test has left as it is gets
+   its size again, like that of a send: nothing need be remembered of it. */
 static void record_match_alone(struct rf_mcapi_node *node, struct completion *completion) {
     uint32_t place = rf_handle_find(&node->posted_map, completion->request + 1);
     completion->named = false;
@@ -78,9 +88,9 @@ static void record_match_alone(struct rf_mcapi_node *node, struct completion *co
     if (posted->found) {
         rf_keep_size(node, completion->size);
         rf_keep(node, posted->found, sizeof *posted->found, false);
-    } else if (!posted->matched && posted->packet) {
+    } else if (posted->packet) {
         rf_keep(node, *posted->packet, completion->size, false);
-    } else if (!posted->matched) {
+    } else {
         completion->named = true;
         completion->name = rf_delivered(posted->buffer, completion->size, completion->cut);
         completion->channel = rf_packed_channel(posted->post.what);
@@ -89,13 +99,8 @@ static void record_match_alone(struct rf_mcapi_node *node, struct completion *co
                           completion->name.second);
         rf_keep(node, posted->buffer, completion->size, completion->cut);
     }
-    posted->matched = true;
-    /* If it is still there, a wait for it may come; but nobody asks what it took any more. */
-    if (completion->released || !node->data.writer) {
-        posted->next = node->posted_free;
-        node->posted_free = place;
-        rf_handle_remove(&node->posted_map, completion->request + 1);
-    }
+    if (completion->released || !posted->found)
+        drop(node, completion->request);
 }
 
 /* Another thread may have posted the request, or post others meanwhile. */
@@ -152,18 +157,33 @@ void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t handle, void 
     request_of(node, &handle)->packet = packet;
 }
 
+/* With the tables' lock. */
+static void unlink_told(struct rf_mcapi_node *node, struct rf_request *request) {
+    if (!request->told)
+        return;
+    *(request->older ? &request->older->newer : &node->told_oldest) = request->newer;
+    *(request->newer ? &request->newer->older : &node->told_newest) = request->older;
+    request->told = false;
+    node->told_count--;
+}
+
 static void release(struct rf_mcapi_node *node, struct rf_request *request) {
     rf_tables_lock(node);
+    unlink_told(node, request);
     request->kind = RF_REQUEST_NONE;
     request->next = node->request_free;
     node->request_free = request->place;
     rf_tables_unlock(node);
 }
 
-/* What was kept when the request was complete. */
+/* What was kept when the request was complete; its size, if it was before. */
 static void answer(struct rf_mcapi_node *node, const struct rf_here *here,
                    struct rf_request *request) {
     bool cut = false;
+    if (request->complete) {
+        request->size = rf_answer_size(node, here);
+        return;
+    }
     request->status = MCAPI_SUCCESS;
     if (request->packet)
         *request->packet = rf_answer_packet(node, here, &request->size);
@@ -192,12 +212,10 @@ static void tell_number(struct rf_mcapi_node *node, const struct rf_here *here,
 /* True if the request is complete, at the latest after the timeout. */
 static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
                    struct rf_request *request, mcapi_timeout_t timeout) {
-    if (request->complete)
-        return true;
-    if (rf_answering(node)) {
+    if (rf_answering(node))
         answer(node, here, request);
+    if (request->complete || rf_answering(node))
         return true;
-    }
     if (request->kind == RF_REQUEST_REAL) {
         if (timeout)
             rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
@@ -251,22 +269,19 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
    forgets the oldest of these when it needs the room. A replay keeps as many as there is room for,
    so it remembers at least what the library did. */
 static void remember(struct rf_mcapi_node *node, struct rf_request *request) {
-    if (!rf_reals.requests || request->told || rf_answering(node))
+    if (!rf_reals.requests || request->told)
         return;
-    request->told = true;
     rf_tables_lock(node);
-    if (!node->told) {
-        node->told_room = rf_reals.requests();
-        node->told = rf_room(NULL, node->told_room * sizeof *node->told);
-        memset(node->told, 0, node->told_room * sizeof *node->told);
-    }
-    mcapi_request_t *place = &node->told[node->told_next++ % node->told_room];
-    mcapi_request_t oldest = *place;
-    *place = (mcapi_request_t)request->generation << 32 | (request->place + 1);
+    request->told = true;
+    request->older = node->told_newest;
+    request->newer = NULL;
+    *(request->older ? &request->older->newer : &node->told_oldest) = request;
+    node->told_newest = request;
+    bool full = ++node->told_count > rf_reals.requests();
+    struct rf_request *oldest = node->told_oldest;
     rf_tables_unlock(node);
-    struct rf_request *forgotten = oldest ? request_of(node, &oldest) : NULL;
-    if (forgotten)
-        release(node, forgotten);
+    if (full)
+        release(node, oldest);
 }
 
 static mcapi_boolean_t tell(struct rf_mcapi_node *node, struct rf_request *request, bool keep,
@@ -470,12 +485,7 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
 
 static void forget(struct rf_mcapi_node *node, mcapi_request_t request) {
     rf_session_lock(&node->session);
-    uint32_t place = rf_handle_find(&node->posted_map, request + 1);
-    if (place != RF_NOWHERE) {
-        node->posted[place].next = node->posted_free;
-        node->posted_free = place;
-        rf_handle_remove(&node->posted_map, request + 1);
-    }
+    drop(node, request);
     rf_session_unlock(&node->session);
 }
 

@@ -77,7 +77,7 @@ bool rf_keep_open(const char *trace, bool record, struct rf_error *error) {
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "the program asked for MPI_THREAD_MULTIPLE");
     if (!rf_start_write(trace, record, error))
         return false;
-    writer = rf_contents_create(path, error);
+    writer = rf_contents_create(path, RF_CONTENTS_CHUNK, error);
     if (!writer)
         return false;
     struct preface mine = preface();

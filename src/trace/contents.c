@@ -21,7 +21,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define CHUNK ((uint64_t)RF_CONTENTS_CHUNK)
 #define LONGEST ((uint64_t)1 << 48)
 /* A reference to a shorter block would hardly be shorter than the block. */
 #define SHORTEST_REPEAT 64u
@@ -66,11 +65,31 @@ static bool tail_name(char *to, size_t room, const char *path, struct rf_error *
    that Refrain is linked into (RF_LINKED) may be a static one, which cannot load anything. */
 struct zstd {
     void *library;
-    size_t (*compress)(void *, size_t, const void *, size_t, int);
-    size_t (*decompress)(void *, size_t, const void *, size_t);
+    void *(*packer)(void);
+    size_t (*free_packer)(void *);
+    size_t (*compress)(void *, void *, size_t, const void *, size_t, int);
+    void *(*unpacker)(void);
+    size_t (*free_unpacker)(void *);
+    size_t (*decompress)(void *, void *, size_t, const void *, size_t);
     size_t (*bound)(size_t);
     unsigned (*is_error)(size_t);
 };
+
+/* What zstd works with is large. A process keeps one of each, and has more only while several
+   threads need one. */
+static void *spare_packer, *spare_unpacker;
+
+static void *zstd_take(void **spare, void *(*make)(void)) {
+    void *tool = __atomic_exchange_n(spare, NULL, __ATOMIC_ACQUIRE);
+    return tool ? tool : make();
+}
+
+/* The one that is too many is freed; NULL for the tool: all. */
+static void zstd_give_back(void **spare, void *tool, size_t (*free_one)(void *)) {
+    tool = __atomic_exchange_n(spare, tool, __ATOMIC_ACQ_REL);
+    if (tool)
+        free_one(tool);
+}
 
 #ifdef RF_LINKED
 static void zstd_unload(struct zstd *zstd) {
@@ -83,8 +102,11 @@ static bool zstd_load(struct zstd *zstd) {
 }
 #else
 static void zstd_unload(struct zstd *zstd) {
-    if (zstd->library)
+    if (zstd->library) {
+        zstd_give_back(&spare_packer, NULL, zstd->free_packer);
+        zstd_give_back(&spare_unpacker, NULL, zstd->free_unpacker);
         dlclose(zstd->library);
+    }
     *zstd = (struct zstd){0};
 }
 
@@ -96,8 +118,12 @@ static bool zstd_find(struct zstd *zstd, const char *name, void *function) {
 
 static bool zstd_load(struct zstd *zstd) {
     zstd->library = dlopen("libzstd.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (zstd->library && zstd_find(zstd, "ZSTD_compress", &zstd->compress) &&
-        zstd_find(zstd, "ZSTD_decompress", &zstd->decompress) &&
+    if (zstd->library && zstd_find(zstd, "ZSTD_createCCtx", &zstd->packer) &&
+        zstd_find(zstd, "ZSTD_freeCCtx", &zstd->free_packer) &&
+        zstd_find(zstd, "ZSTD_compressCCtx", &zstd->compress) &&
+        zstd_find(zstd, "ZSTD_createDCtx", &zstd->unpacker) &&
+        zstd_find(zstd, "ZSTD_freeDCtx", &zstd->free_unpacker) &&
+        zstd_find(zstd, "ZSTD_decompressDCtx", &zstd->decompress) &&
         zstd_find(zstd, "ZSTD_compressBound", &zstd->bound) &&
         zstd_find(zstd, "ZSTD_isError", &zstd->is_error))
         return true;
@@ -105,6 +131,26 @@ static bool zstd_load(struct zstd *zstd) {
     return false;
 }
 #endif
+
+/* How long `from` is when it is compressed; 0 if it would not get shorter. */
+static size_t zstd_pack(const struct zstd *zstd, uint8_t *to, size_t room, const uint8_t *from,
+                        size_t size) {
+    void *packer = zstd->library ? zstd_take(&spare_packer, zstd->packer) : NULL;
+    if (!packer)
+        return 0;
+    size_t packed = zstd->compress(packer, to, room, from, size, 1);
+    zstd_give_back(&spare_packer, packer, zstd->free_packer);
+    return zstd->is_error(packed) || packed >= size ? 0 : packed;
+}
+
+static bool zstd_unpack(const struct zstd *zstd, uint8_t *to, size_t size, const uint8_t *from,
+                        size_t packed) {
+    void *unpacker = zstd_take(&spare_unpacker, zstd->unpacker);
+    bool good = unpacker && zstd->decompress(unpacker, to, size, from, packed) == size;
+    if (unpacker)
+        zstd_give_back(&spare_unpacker, unpacker, zstd->free_unpacker);
+    return good;
+}
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
@@ -119,6 +165,7 @@ struct rf_contents_writer {
     int file;
     uint64_t file_bytes;
     struct rf_contents_tail *tail;
+    uint32_t chunk;        /* its length */
     uint64_t number;       /* of the chunk in the tail */
     uint64_t length;       /* of the stream */
     uint64_t put;          /* what the caller put */
@@ -130,14 +177,19 @@ struct rf_contents_writer {
     uint8_t compressed[];
 };
 
+static size_t tail_size(const struct rf_contents_writer *writer) {
+    return offsetof(struct rf_contents_tail, data) + writer->chunk;
+}
+
 static bool failed(const struct rf_contents_writer *writer) {
     return writer->error.text[0];
 }
 
-static void fill_head(struct rf_contents_head *head, const char *magic, uint64_t id) {
+static void fill_head(struct rf_contents_head *head, const char *magic, uint32_t chunk,
+                      uint64_t id) {
     memcpy(head->magic, magic, sizeof head->magic);
     head->version = RF_CONTENTS_VERSION;
-    head->chunk_bytes = RF_CONTENTS_CHUNK;
+    head->chunk_bytes = chunk;
     head->id = id;
     head->check = head_check(head);
 }
@@ -177,13 +229,11 @@ static bool append_chunk(struct rf_contents_writer *writer, const uint8_t *raw, 
                                       .raw = bytes,
                                       .stored = bytes};
     const uint8_t *payload = raw;
-    if (writer->zstd.library) {
-        size_t stored = writer->zstd.compress(writer->compressed, writer->room, raw, bytes, 1);
-        if (!writer->zstd.is_error(stored) && stored < bytes) {
-            chunk.type = RF_CONTENTS_ZSTD;
-            chunk.stored = (uint32_t)stored;
-            payload = writer->compressed;
-        }
+    size_t packed = zstd_pack(&writer->zstd, writer->compressed, writer->room, raw, bytes);
+    if (packed) {
+        chunk.type = RF_CONTENTS_ZSTD;
+        chunk.stored = (uint32_t)packed;
+        payload = writer->compressed;
     }
     chunk.check = chunk_check(&chunk, payload);
     struct iovec parts[] = {{&chunk, sizeof chunk}, {(void *)(uintptr_t)payload, chunk.stored}};
@@ -205,7 +255,7 @@ static bool create_file(struct rf_contents_writer *writer, uint64_t id, struct r
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot create it: %s", writer->path,
                        strerror(errno));
     struct rf_contents_head head;
-    fill_head(&head, RF_CONTENTS_MAGIC, id);
+    fill_head(&head, RF_CONTENTS_MAGIC, writer->chunk, id);
     struct iovec part = {&head, sizeof head};
     return append(writer, &part, 1) || rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot write: %s",
                                                writer->path, strerror(errno));
@@ -222,38 +272,39 @@ static bool create_tail(struct rf_contents_writer *writer, uint64_t id, struct r
     rf_shield_raise(&shield);
     int cause;
     do
-        cause = posix_fallocate(file, 0, sizeof *writer->tail);
+        cause = posix_fallocate(file, 0, (off_t)tail_size(writer));
     while (cause == EINTR);
     rf_shield_lower(&shield);
     void *memory = MAP_FAILED;
     if (!cause) {
-        memory = mmap(NULL, sizeof *writer->tail, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+        memory = mmap(NULL, tail_size(writer), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         cause = errno;
     }
     close(file);
     if (memory == MAP_FAILED)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot set aside %zu KiB: %s",
-                       writer->tail_path, sizeof *writer->tail >> 10, strerror(cause));
+                       writer->tail_path, tail_size(writer) >> 10, strerror(cause));
     writer->tail = memory;
     writer->tail->number = rf_seal(0);
     writer->tail->incomplete = rf_seal(0);
     writer->tail->committed = rf_contents_seal(0, XXH64_digest(&writer->digest));
-    fill_head(&writer->tail->head, RF_CONTENTS_TAIL_MAGIC, id);
+    fill_head(&writer->tail->head, RF_CONTENTS_TAIL_MAGIC, writer->chunk, id);
     return true;
 }
 
 static void release(struct rf_contents_writer *writer) {
     if (writer->tail)
-        munmap(writer->tail, sizeof *writer->tail);
+        munmap(writer->tail, tail_size(writer));
     if (writer->file >= 0)
         close(writer->file);
     zstd_unload(&writer->zstd);
     munmap(writer, sizeof *writer + writer->room);
 }
 
-struct rf_contents_writer *rf_contents_create(const char *path, struct rf_error *error) {
+struct rf_contents_writer *rf_contents_create(const char *path, uint32_t chunk,
+                                              struct rf_error *error) {
     struct zstd zstd = {0};
-    size_t room = zstd_load(&zstd) ? zstd.bound(RF_CONTENTS_CHUNK) : 0;
+    size_t room = zstd_load(&zstd) ? zstd.bound(chunk) : 0;
     /* Not from malloc: the heap of a program that is being debugged may be broken. */
     struct rf_contents_writer *writer = mmap(NULL, sizeof *writer + room, PROT_READ | PROT_WRITE,
                                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -264,6 +315,7 @@ struct rf_contents_writer *rf_contents_create(const char *path, struct rf_error 
     }
     writer->zstd = zstd;
     writer->room = room;
+    writer->chunk = chunk;
     writer->file = -1;
     XXH64_reset(&writer->digest, 0);
     struct timespec now;
@@ -293,7 +345,7 @@ static void give_up(struct rf_contents_writer *writer, const char *reason) {
 }
 
 static bool next_chunk(struct rf_contents_writer *writer) {
-    if (!append_chunk(writer, writer->tail->data, RF_CONTENTS_CHUNK)) {
+    if (!append_chunk(writer, writer->tail->data, writer->chunk)) {
         give_up(writer, strerror(errno));
         return false;
     }
@@ -313,13 +365,13 @@ static bool store(struct rf_contents_writer *writer, const void *data, size_t si
         return false;
     }
     while (size) {
-        uint64_t used = writer->length - writer->number * CHUNK;
-        if (used == CHUNK) {
+        uint64_t used = writer->length - writer->number * writer->chunk;
+        if (used == writer->chunk) {
             if (!next_chunk(writer))
                 return false;
             used = 0;
         }
-        size_t part = size < CHUNK - used ? size : CHUNK - used;
+        size_t part = size < writer->chunk - used ? size : writer->chunk - used;
         memcpy(writer->tail->data + used, from, part);
         XXH64_update(&writer->digest, from, part);
         writer->length += part;
@@ -383,7 +435,7 @@ uint64_t rf_contents_position(const struct rf_contents_writer *writer) {
 bool rf_contents_close(struct rf_contents_writer *writer, struct rf_error *error) {
     bool good = rf_contents_good(writer, error);
     if (good) {
-        uint32_t rest = (uint32_t)(writer->length - writer->number * CHUNK);
+        uint32_t rest = (uint32_t)(writer->length - writer->number * writer->chunk);
         /* The tail counts for as long as it is there, so the two steps need no third one between.
          */
         if ((!rest || append_chunk(writer, writer->tail->data, rest)) &&
@@ -407,6 +459,7 @@ struct rf_contents_reader {
     int file, tail; /* tail -1: there is none, or none to be trusted */
     uint64_t file_bytes;
     uint64_t id;
+    uint32_t chunk;                  /* the length of all but the last */
     uint64_t tail_number, committed; /* as in the tail, the latter with its check */
     uint64_t *offsets;               /* of the chunks in the file */
     uint64_t chunks, offsets_room;
@@ -418,6 +471,7 @@ struct rf_contents_reader {
     uint8_t *stored; /* a chunk as it lies in the file */
     uint64_t uses;
     struct cached cached[CACHED], *latest;
+    bool looks_back; /* blocks refer to earlier ones: what was read once may be needed again */
 };
 
 static bool read_head(int file, const char *path, const char *magic, struct rf_contents_head *head,
@@ -435,7 +489,7 @@ static bool read_head(int file, const char *path, const char *magic, struct rf_c
                        ", this one reads up to %u)%s",
                        path, head->version, RF_CONTENTS_VERSION,
                        whole ? "" : ", or its head is damaged at byte 8");
-    if (!whole || !head->version || head->chunk_bytes != RF_CONTENTS_CHUNK)
+    if (!whole || !head->version || !head->chunk_bytes || head->chunk_bytes > RF_CONTENTS_CHUNK)
         return rf_fail(error, RF_EXIT_TRACE, "%s: the head is damaged at byte 8", path);
     return true;
 }
@@ -473,7 +527,7 @@ static bool open_tail(struct rf_contents_reader *reader, int file) {
                        reader->tail_path);
     bool good =
         read_head(file, reader->tail_path, RF_CONTENTS_TAIL_MAGIC, &tail->head, &reader->ending) &&
-        tail->head.id == reader->id;
+        tail->head.id == reader->id && tail->head.chunk_bytes == reader->chunk;
     if (good) {
         size_t got = rf_read_at(file, tail, start, 0);
         reader->committed = tail->committed;
@@ -481,9 +535,9 @@ static bool open_tail(struct rf_contents_reader *reader, int file) {
             good = rf_fail(&reader->ending, RF_EXIT_TRACE, "%s: is cut off at byte %zu",
                            reader->tail_path, got);
         else if (!rf_unseal(tail->number, &reader->tail_number) ||
-                 reader->tail_number > LONGEST / CHUNK)
+                 reader->tail_number > LONGEST / reader->chunk)
             good = tail_damaged(reader, offsetof(struct rf_contents_tail, number), &reader->ending);
-        else if (committed_length(reader) > (reader->tail_number + 1) * CHUNK ||
+        else if (committed_length(reader) > (reader->tail_number + 1) * reader->chunk ||
                  (!committed_length(reader) &&
                   reader->committed != rf_contents_seal(0, digest_of(NULL, 0))))
             good =
@@ -512,7 +566,7 @@ static bool read_chunk_head(const struct rf_contents_reader *reader, uint64_t nu
     if (chunk->type == RF_CONTENTS_END)
         fits = fits && !chunk->raw && !chunk->stored;
     else
-        fits = fits && chunk->raw && chunk->raw <= CHUNK && chunk->stored &&
+        fits = fits && chunk->raw && chunk->raw <= reader->chunk && chunk->stored &&
                (chunk->type == RF_CONTENTS_RAW    ? chunk->stored == chunk->raw
                 : chunk->type == RF_CONTENTS_ZSTD ? chunk->stored < chunk->raw
                                                   : false);
@@ -557,7 +611,7 @@ static bool find_chunks(struct rf_contents_reader *reader, struct rf_error *erro
                            reader->path, next);
         }
         /* Only the last one may be short: positions are turned into numbers by a division. */
-        if (reader->end % CHUNK || (reader->tail >= 0 && chunk.raw < CHUNK))
+        if (reader->end % reader->chunk || (reader->tail >= 0 && chunk.raw < reader->chunk))
             return damaged(reader, offset, error);
         if (!note_chunk(reader, offset, error))
             return false;
@@ -593,7 +647,8 @@ struct rf_contents_reader *rf_contents_open(const char *path, struct rf_error *e
     if (!read_head(reader->file, path, RF_CONTENTS_MAGIC, &head, error))
         goto fail;
     reader->id = head.id;
-    reader->stored = malloc(RF_CONTENTS_CHUNK);
+    reader->chunk = head.chunk_bytes;
+    reader->stored = malloc(reader->chunk);
     if (!reader->stored) {
         rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: out of memory", path);
         goto fail;
@@ -645,14 +700,14 @@ static bool unpack(struct rf_contents_reader *reader, uint64_t number, struct ca
                 "%s: is compressed, and libzstd.so.1 cannot be loaded to read it", reader->path);
         return rf_hint(&reader->error, "apt install libzstd1");
     }
-    if (reader->zstd.decompress(to->data, CHUNK, reader->stored, chunk.stored) != chunk.raw)
+    if (!zstd_unpack(&reader->zstd, to->data, chunk.raw, reader->stored, chunk.stored))
         return damaged(reader, offset, &reader->error);
     return true;
 }
 
 static bool take_tail(struct rf_contents_reader *reader, struct cached *to) {
     size_t start = offsetof(struct rf_contents_tail, data);
-    to->bytes = committed_length(reader) - reader->tail_number * CHUNK;
+    to->bytes = committed_length(reader) - reader->tail_number * reader->chunk;
     size_t got = rf_read_at(reader->tail, to->data, to->bytes, start);
     return got == to->bytes || rf_fail(&reader->error, RF_EXIT_TRACE, "%s: is cut off at byte %zu",
                                        reader->tail_path, start + got);
@@ -661,9 +716,9 @@ static bool take_tail(struct rf_contents_reader *reader, struct cached *to) {
 /* The chunk with the last put is checked up to there by the tail's own check, wherever it lies. */
 static bool check_committed(struct rf_contents_reader *reader, const struct cached *chunk) {
     uint64_t length = committed_length(reader);
-    if (reader->tail < 0 || (length - 1) / CHUNK != chunk->number)
+    if (reader->tail < 0 || (length - 1) / reader->chunk != chunk->number)
         return true;
-    uint64_t part = length - chunk->number * CHUNK;
+    uint64_t part = length - chunk->number * reader->chunk;
     if (part <= chunk->bytes &&
         reader->committed == rf_contents_seal(length, digest_of(chunk->data, part)))
         return true;
@@ -675,10 +730,11 @@ static bool check_committed(struct rf_contents_reader *reader, const struct cach
 
 static const struct cached *find_chunk(struct rf_contents_reader *reader, uint64_t number) {
     struct cached *oldest = reader->cached;
+    const struct cached *end = oldest + (reader->looks_back ? CACHED : 1);
     if (reader->latest && reader->latest->number == number)
         return reader->latest;
     reader->latest = NULL;
-    for (struct cached *at = reader->cached; at < reader->cached + CACHED; at++) {
+    for (struct cached *at = reader->cached; at < end; at++) {
         if (at->used && at->number == number) {
             at->used = ++reader->uses;
             return reader->latest = at;
@@ -688,7 +744,7 @@ static const struct cached *find_chunk(struct rf_contents_reader *reader, uint64
     }
     oldest->used = 0;
     oldest->number = number;
-    if (!oldest->data && !(oldest->data = malloc(RF_CONTENTS_CHUNK))) {
+    if (!oldest->data && !(oldest->data = malloc(reader->chunk))) {
         rf_fail(&reader->error, RF_EXIT_ENVIRONMENT, "%s: out of memory", reader->path);
         return NULL;
     }
@@ -704,12 +760,12 @@ static const struct cached *find_chunk(struct rf_contents_reader *reader, uint64
 static bool fetch(struct rf_contents_reader *reader, uint64_t position, void *data, size_t size) {
     uint8_t *to = data;
     while (size) {
-        const struct cached *chunk = find_chunk(reader, position / CHUNK);
+        const struct cached *chunk = find_chunk(reader, position / reader->chunk);
         if (!chunk)
             return false;
-        size_t at = position % CHUNK;
+        size_t at = position % reader->chunk;
         if (at >= chunk->bytes) /* the file has changed since it was opened */
-            return damaged(reader, reader->offsets[position / CHUNK], &reader->error);
+            return damaged(reader, reader->offsets[position / reader->chunk], &reader->error);
         size_t part = size < chunk->bytes - at ? size : chunk->bytes - at;
         memcpy(to, chunk->data + at, part);
         position += part;
@@ -767,6 +823,7 @@ static bool find_block(struct rf_contents_reader *reader, struct block *block) {
         whole = rf_varint_get(&at, end, &back);
         if (whole && (back > reader->position || block->size > back))
             return no_block(reader, "it refers to what is not there");
+        reader->looks_back = true;
         block->position = reader->position - back;
         block->next = reader->position + (uint64_t)(at - head);
     } else if (whole) {

@@ -17,8 +17,9 @@
 #define RF_CONTENTS_VERSION 1u
 #define RF_CONTENTS_CHUNK_MAGIC 0x43434652u /* "RFCC" */
 #ifndef RF_CONTENTS_CHUNK                   /* the fuzzer is built with less */
-#    define RF_CONTENTS_CHUNK (1u << 20)
+#    define RF_CONTENTS_CHUNK (1u << 20)    /* the longest */
 #endif
+#define RF_CONTENTS_SMALL_CHUNK (RF_CONTENTS_CHUNK / 32)
 
 /* Both files begin with it. */
 struct rf_contents_head {
@@ -49,7 +50,7 @@ struct rf_contents_tail {
     uint64_t committed;  /* length of the stream up to the last whole put; see rf_contents_seal() */
     uint64_t incomplete; /* sealed: 0, or the 32-bit checksum of the reason with bit 32 set */
     char reason[128];
-    uint8_t data[RF_CONTENTS_CHUNK];
+    uint8_t data[RF_CONTENTS_CHUNK]; /* as much as a chunk has */
 };
 
 _Static_assert(sizeof(struct rf_contents_head) == 32, "layout of the head");
@@ -66,8 +67,12 @@ uint64_t rf_contents_seal(uint64_t length, uint64_t digest);
    use nor close it. */
 struct rf_contents_writer;
 
-/* Creates PATH and PATH.tail; what had these names is replaced. NULL and an error if that fails. */
-struct rf_contents_writer *rf_contents_create(const char *path, struct rf_error *error);
+/* Creates PATH and PATH.tail; what had these names is replaced. NULL and an error if that fails. A
+   writer has up to four chunks in memory; with shorter ones, contents are compressed a little
+   worse.
+ */
+struct rf_contents_writer *rf_contents_create(const char *path, uint32_t chunk,
+                                              struct rf_error *error);
 /* Small facts, appended as they are. */
 void rf_contents_put(struct rf_contents_writer *writer, const void *data, size_t size);
 /* A block of any size (also 0): the length is kept, and equal blocks are stored once. */

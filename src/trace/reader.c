@@ -35,7 +35,8 @@ struct rf_reader {
     /* Where reading has got to. */
     uint64_t offset, chunk_offset, log_segment;
     bool from_log;
-    struct rf_entry *decoded;     /* room for a decoded chunk */
+    struct rf_entry *decoded;     /* room for a decoded chunk, */
+    uint32_t decoded_room;        /* the largest so far */
     const struct rf_entry *slots; /* the segment that is being read */
     uint32_t used, at;
     uint64_t number, posts;
@@ -154,6 +155,15 @@ static bool take_reason(struct rf_reader *reader, uint32_t bytes) {
     return true;
 }
 
+static bool make_room(struct rf_reader *reader, uint32_t slots) {
+    if (reader->decoded && slots <= reader->decoded_room)
+        return true;
+    free(reader->decoded);
+    reader->decoded = calloc(slots ? slots : 1, sizeof *reader->decoded);
+    reader->decoded_room = reader->decoded ? slots : 0;
+    return reader->decoded != NULL;
+}
+
 struct scan {
     bool has_node, has_end;
     uint64_t events;
@@ -171,7 +181,8 @@ static bool scan_chunk(struct rf_reader *reader, const struct rf_chunk *chunk, s
             if (!scan_prefix(reader, chunk->bytes))
                 return false;
         } else {
-            if (chunk->bytes != chunk->slots * sizeof(struct rf_entry))
+            if (chunk->bytes != chunk->slots * sizeof(struct rf_entry) ||
+                !make_room(reader, chunk->slots))
                 return false;
             memcpy(reader->decoded, reader->trace.payload, chunk->bytes);
             if (!scan_slots(reader, reader->decoded, chunk->slots))
@@ -327,14 +338,10 @@ struct rf_reader *rf_reader_open(const char *directory, int rank, struct rf_erro
     if (!error)
         error = &unused;
     struct rf_reader *reader = calloc(1, sizeof *reader);
-    struct rf_entry *decoded = calloc(RF_SEGMENT_SLOTS, sizeof *decoded);
-    if (!reader || !decoded) {
-        free(reader);
-        free(decoded);
+    if (!reader) {
         rf_fail(error, RF_EXIT_TRACE, "%s: out of memory", directory);
         return NULL;
     }
-    reader->decoded = decoded;
     reader->trace.file = -1;
     int length = snprintf(reader->trace.path, sizeof reader->trace.path, "%s/rank-%d.trace",
                           directory, rank);
@@ -376,7 +383,7 @@ static bool load_chunk(struct rf_reader *reader, struct rf_error *error) {
     reader->offset += sizeof chunk + chunk.bytes;
     if (chunk.type != RF_CHUNK_EVENTS && chunk.type != RF_CHUNK_SLOTS)
         return true;
-    struct rf_codec *codec = rf_codec_take();
+    struct rf_codec *codec = make_room(reader, chunk.slots) ? rf_codec_take() : NULL;
     if (!codec)
         return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory at byte %" PRIu64, trace->path,
                        reader->chunk_offset);

@@ -38,8 +38,11 @@ static struct rf_log *map_log(int file, const char *path, struct rf_error *error
         memory = mmap(NULL, sizeof(struct rf_log), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
         cause = errno;
     }
-    if (memory != MAP_FAILED)
+    if (memory != MAP_FAILED) {
+        /* Little of the tables is used: reading ahead would fill all of their pages. */
+        madvise(memory, offsetof(struct rf_log, ring), MADV_RANDOM);
         return memory;
+    }
     rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot set aside %zu KiB for the log: %s", path,
             sizeof(struct rf_log) >> 10, strerror(cause));
     return NULL;
@@ -158,8 +161,10 @@ bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
 }
 
 void rf_recorder_sparing(struct rf_recorder *recorder) {
+    struct rf_log *log = recorder->writer->log;
     recorder->sparing = true;
     recorder->end = recorder->next + FEW_SLOTS;
+    madvise(log->ring, sizeof log->ring, MADV_RANDOM);
 }
 
 /* ---- appending ---------------------------------------------------------------------------- */

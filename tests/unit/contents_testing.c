@@ -122,7 +122,8 @@ void contents_finish(struct contents_fixture *fixture) {
 
 struct rf_contents_writer *contents_create(const struct contents_fixture *fixture) {
     struct rf_error error = {0};
-    struct rf_contents_writer *writer = rf_contents_create(fixture->path, &error);
+    struct rf_contents_writer *writer =
+        rf_contents_create(fixture->path, RF_CONTENTS_CHUNK, &error);
     if (!writer)
         fail_msg("%s", error.text);
     return writer;

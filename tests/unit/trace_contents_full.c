@@ -97,19 +97,19 @@ static void creating_without_room_leaves_nothing(void **unused) {
         contents_begin(&fixture);
         struct rf_error error = {0};
         limit_files(bytes, &before);
-        assert_null(rf_contents_create(fixture.path, &error));
+        assert_null(rf_contents_create(fixture.path, RF_CONTENTS_CHUNK, &error));
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(error.code, RF_EXIT_ENVIRONMENT);
         assert_non_null(strstr(error.text, "rank-0.contents"));
         assert_int_equal(rmdir(fixture.directory), 0);
     }
     struct rf_error error = {0};
-    assert_null(rf_contents_create("/nowhere/rank-0.contents", &error));
+    assert_null(rf_contents_create("/nowhere/rank-0.contents", RF_CONTENTS_CHUNK, &error));
     assert_int_equal(error.code, RF_EXIT_ENVIRONMENT);
     char path[5000];
     memset(path, 'x', sizeof path);
     path[sizeof path - 1] = 0;
-    assert_null(rf_contents_create(path, &error));
+    assert_null(rf_contents_create(path, RF_CONTENTS_CHUNK, &error));
     assert_null(rf_contents_open(path, &error));
     assert_non_null(strstr(error.text, "too long"));
 }

@@ -18,7 +18,7 @@ struct counter {
 static void put_forever(const char *path, const struct contents_plan *plan,
                         struct counter *counter) {
     uint8_t *room = malloc(plan->largest + 4);
-    struct rf_contents_writer *writer = rf_contents_create(path, NULL);
+    struct rf_contents_writer *writer = rf_contents_create(path, RF_CONTENTS_CHUNK, NULL);
     if (!room || !writer)
         _exit(1);
     for (uint64_t i = 0; i < plan->count; i++) {
