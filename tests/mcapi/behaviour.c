@@ -326,6 +326,37 @@ static void a_thread_can_join_a_node(void **unused) {
     must_receive(world.mine[0], "joined");
 }
 
+/* More than the queue holds, and one that lies in a buffer. */
+enum { UNEXPECTED = 200, LARGE = 200 };
+
+static void *send_unexpected(void *large) {
+    mcapi_status_t told = MCAPI_ERR_GENERAL;
+    if (mcapix_node_join(0, 2))
+        mcapi_msg_send(world.theirs[0], world.mine[0], large, LARGE, 0, &told);
+    for (int i = 0; i < UNEXPECTED && told == MCAPI_SUCCESS; i++)
+        mcapi_msg_send(world.theirs[0], world.mine[0], "x", 2, 0, &told);
+    return told == MCAPI_SUCCESS ? large : NULL;
+}
+
+static void what_is_not_expected_comes_too(void **unused) {
+    (void)unused;
+    pthread_t thread;
+    char large[LARGE] = "";
+    void *result;
+    memset(large, 'a', LARGE - 1);
+    mcapix_expect(0, 7, 0); /* nobody */
+    assert_int_equal(pthread_create(&thread, NULL, send_unexpected, large), 0);
+    must_receive(world.mine[0], large);
+    for (int i = 0; i < UNEXPECTED; i++)
+        must_receive(world.mine[0], "x");
+    pthread_join(thread, &result);
+    assert_ptr_equal(result, large);
+    mcapix_expect(0, 2, 0);
+    must_send_other(world.theirs[0], world.mine[0], "expected");
+    must_receive(world.mine[0], "expected");
+    mcapix_expect_all();
+}
+
 static void endpoints_have_names(void **unused) {
     mcapi_domain_t domain;
     mcapi_node_t node;
@@ -384,6 +415,7 @@ int main(void) {
         TEST(origins_tell_who_sent_what),
         TEST(sends_are_told_before_they_are_received),
         TEST(a_thread_can_join_a_node),
+        TEST(what_is_not_expected_comes_too),
         TEST(endpoints_have_names),
         TEST(a_child_is_a_node_of_its_own),
     };
