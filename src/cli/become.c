@@ -13,6 +13,7 @@
 #include "messages.h"
 #include "start.h"
 #include "text.h"
+#include "trace/thread_reader.h"
 
 /* gdb may have run the rank before: its counts, and what it records again, begin anew. */
 static void forget_run(const char *run, const char *rank) {
@@ -41,7 +42,8 @@ int rf_become(char **words) {
     if (!manifest)
         return rf_report_error(&error);
     launch.values = rf_manifest_values(manifest);
-    char *threads = launch.values ? rf_find_adapter(RF_NO_MESSAGES) : NULL;
+    bool wanted = rf_thread_log_exist(words[0], atoi(words[1]));
+    char *threads = wanted ? rf_find_adapter(RF_NO_MESSAGES) : NULL;
     int file; /* named by a descriptor of this process, it has to outlive what comes now */
     if (threads && sscanf(threads, "/proc/%*d/fd/%d", &file) == 1)
         fcntl(file, F_SETFD, 0);

@@ -8,7 +8,7 @@ static int replay_rank(struct rf_rerun *rerun, const struct rf_options *options)
     int rank;
     if (options->race_detect) {
         rf_fail(&error, RF_EXIT_USAGE,
-                "--race-detect: a rank alone does not play the order of its threads");
+                "--race-detect: looks at all ranks of a job, not at one alone");
         rf_hint(&error, "refrain replay --race-detect%s", rerun->named);
         return rf_report_error(&error);
     }

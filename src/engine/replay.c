@@ -124,15 +124,17 @@ void rf_replay_take(struct rf_replayer *replayer) {
     lock_shown(replayer);
     if (cursor->used == 0 && event->kind != RF_NONE && event->kind != RF_CHECK)
         replayer->history[replayer->remembered++ % RF_PROGRESS_HISTORY] = *event;
-    uint64_t events = replayer->progress->events += decision;
+    uint64_t number = replayer->progress->events += decision;
     replayer->progress->played++;
     unlock_shown(replayer);
+    if (replayer->shared) /* which of several threads is first may differ: stop at this very one */
+        number = event->number + cursor->used + 1;
     if (++cursor->used >= event->run) {
         cursor->ready = false;
         if (replayer->shared)
             rf_strand_played(replayer->shared);
     }
-    if (decision && __builtin_expect(events == replayer->stop_at, 0))
+    if (decision && __builtin_expect(number == replayer->stop_at, 0))
         rf_replay_stop();
 }
 

@@ -1,4 +1,4 @@
-#include "mpi/adapter.h"
+#include "mpi/kept.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +18,8 @@ static uintptr_t nested_caller(uintptr_t address) {
 }
 
 uintptr_t rf_enter_otherwise(const char *name, uint32_t function, uintptr_t address) {
+    if (rf_the_session.mode == RF_OFF)
+        rf_kept_stay();
     if (rf_the_session.mode == RF_OFF || rf_self.foreign)
         return 0;
     if ((rf_depth & RF_STRANGER) && !rf_order_meet())

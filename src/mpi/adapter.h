@@ -143,7 +143,7 @@ RF_STEP bool rf_enter_fast(void) {
 
 /* It is the program that asks about a request, and not we ourselves: the contents are its own then.
  */
-extern bool rf_program_asks RF_OURS;
+extern _Thread_local bool rf_program_asks RF_OURS __attribute__((tls_model("initial-exec")));
 
 /* Compares an error, or its absence, with the recording; or records it. */
 void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses);

@@ -2,30 +2,34 @@
 #include "mpi/kept.h"
 
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "trace/contents.h"
 
-#define SEVERAL_THREADS 0xffffu
+#define SEVERAL_THREADS 0xfffu
 /* What comes between calls: */
-#define ORPHAN 0xfffeu /* a freed receive is complete */
-#define CHANGE 0xfffdu /* others have changed the memory of a window */
+#define ORPHAN 0xffeu /* a freed receive is complete */
+#define CHANGE 0xffdu /* others have changed the memory of a window */
 
 enum rf_layer rf_layer;
 
 static struct rf_contents_writer *writer;
 static struct rf_contents_reader *reader;
-static pthread_t thread; /* the one that makes the calls */
+static pthread_t thread; /* the one that makes the calls, unless threads are told apart */
 static bool told[RF_FUNCTIONS];
 
 struct call {
-    uint16_t function, zero;
+    uint32_t function : 12, thread : 20;
     int32_t code; /* error class */
 };
+_Static_assert(RF_FUNCTIONS < RF_LOOK && RF_MOST_STRANDS <= 1 << 20, "they fit into a call");
 
 void *rf_kept_room(void *old, size_t size) {
     void *room = realloc(old, size ? size : 1);
@@ -52,7 +56,7 @@ struct preface {
 };
 
 static struct preface preface(void) {
-    struct preface preface = {"kept 1", RF_FUNCTIONS, sizeof(MPI_Status), 0, ""};
+    struct preface preface = {"kept 2", RF_FUNCTIONS, sizeof(MPI_Status), 0, ""};
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     rf_library.Get_library_version(version, &length);
@@ -73,8 +77,6 @@ void rf_layer_install(enum rf_layer layer) {
 bool rf_keep_open(const char *trace, bool record, struct rf_error *error) {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/rank-%d.contents%s", trace, rf_mpi.rank, record ? "" : ".new");
-    if (record && rf_mpi.level == 3)
-        return rf_fail(error, RF_EXIT_ENVIRONMENT, "the program asked for MPI_THREAD_MULTIPLE");
     if (!rf_start_write(trace, record, error))
         return false;
     writer = rf_contents_create(path, RF_CONTENTS_CHUNK, error);
@@ -109,6 +111,127 @@ bool rf_alone_open(const char *trace, bool *record, struct rf_error *error) {
     return true;
 }
 
+/* ---- threads ---- */
+
+/* The stream has the calls of all threads, in the order in which they had returned. Whoever has it
+   has all tables of this layer as well, and what it does with them is part of its call. So a rank
+   alone gets everything in that order: a thread waits until what was kept comes to its own call.
+   What it waits for happened before when it was kept, so it comes. Nobody has the stream while he
+   is in a call of the library that may block. */
+static struct {
+    int lock;
+    struct call next; /* alone: the next call, if it was read already */
+    bool ready;
+    int turn;   /* alone, a futex: goes on when it is another thread's turn */
+    int asleep; /* alone: how many wait for theirs */
+    bool over;  /* alone: the program ends */
+} stream;
+
+#define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
+PER_THREAD unsigned held; /* how often this thread has taken the stream: calls in callbacks are part */
+PER_THREAD bool ends;     /* this thread ends the program */
+
+int rf_kept_thread(void) {
+    return rf_strand_here ? rf_strand_here->number : 0;
+}
+
+void rf_kept_hold(void) {
+    if (held++ == 0 && rf_the_session.concurrent)
+        rf_lock(&stream.lock);
+}
+
+static long futex(int *word, int operation, int value) {
+    return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
+}
+
+/* Alone: the next call that was kept; false at the end. */
+static bool peek(void) {
+    if (!stream.ready)
+        stream.ready = rf_contents_get(reader, &stream.next, sizeof stream.next);
+    return stream.ready;
+}
+
+/* Is it this thread's? */
+static bool is_next(void) {
+    return stream.next.thread == (unsigned)rf_kept_thread();
+}
+
+/* Alone: it may be another thread's turn now. */
+static void pass_on(void) {
+    if (peek() && is_next())
+        return;
+    __atomic_add_fetch(&stream.turn, 1, __ATOMIC_RELEASE);
+    if (stream.asleep)
+        futex(&stream.turn, FUTEX_WAKE_PRIVATE, INT_MAX);
+}
+
+void rf_kept_release(void) {
+    if (--held != 0 || !rf_the_session.concurrent)
+        return;
+    if (rf_alone() && rf_the_session.shared && !stream.over)
+        pass_on();
+    rf_unlock(&stream.lock);
+}
+
+/* Lets others have the stream until it is another thread's turn. */
+static void sleep_a_turn(void) {
+    int turn = stream.turn;
+    stream.asleep++;
+    rf_unlock(&stream.lock);
+    futex(&stream.turn, FUTEX_WAIT_PRIVATE, turn);
+    rf_lock(&stream.lock);
+    stream.asleep--;
+}
+
+/* Alone: this thread has the stream, and waits until it comes to a call of its own, or to its end.
+   What it calls inside a call is next. */
+static void await_turn(void) {
+    bool waited = false;
+    if (!rf_the_session.shared || held > 1)
+        return;
+    while (stream.over || (peek() && !is_next())) {
+        if (!waited)
+            rf_progress_wait(&rf_the_session.replayer, &rf_current, RF_NO_PEER, RF_NO_PEER);
+        waited = true;
+        sleep_a_turn();
+    }
+    if (waited)
+        rf_progress_go(&rf_the_session.replayer);
+}
+
+bool rf_kept_next_is(unsigned function) {
+    rf_kept_hold();
+    await_turn();
+    bool found = peek() && stream.next.function == function;
+    rf_kept_release();
+    return found;
+}
+
+static double time_used(void) {
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+static void sleep_milliseconds(long milliseconds) {
+    nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
+}
+
+/* Other threads may have something to do yet: perhaps what the process ended of. */
+static void let_others_finish(void) {
+    double used = time_used();
+    rf_progress_wait(&rf_the_session.replayer, &rf_current, RF_NO_PEER, RF_NO_PEER);
+    rf_unlock(&stream.lock);
+    for (int idle = 0; idle < 5; idle++) {
+        sleep_milliseconds(100);
+        if (time_used() - used > 0.002)
+            idle = -1;
+        used = time_used();
+    }
+}
+
+/* ---- the end ---- */
+
 void rf_kept_abandon(void) {
     rf_checks_abandon();
     writer = NULL;
@@ -117,16 +240,27 @@ void rf_kept_abandon(void) {
     rf_reals = rf_library;
 }
 
-void rf_kept_used(const struct rf_here *here) {
-    if (!rf_contents_at_end(reader))
-        rf_diverge(&rf_the_session, here, NULL, NULL,
-                   "the program ends before what was kept of it does");
+/* What the others had called before one of them ended the process is theirs. */
+bool rf_kept_used(const struct rf_here *here) {
+    rf_kept_hold();
+    if (rf_the_session.shared && peek())
+        rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+    while (rf_the_session.shared && peek() && !is_next()) {
+        rf_unlock(&stream.lock);
+        sleep_milliseconds(1);
+        rf_lock(&stream.lock);
+    }
+    bool used = !peek();
+    rf_kept_release();
+    return used;
 }
 
-void rf_kept_close(void) {
+void rf_kept_close(bool others) {
     struct rf_error error = {0};
     if (rf_layer == RF_LAYER_NONE)
         return;
+    rf_kept_hold();
+    stream.over = ends = others && rf_alone() && rf_the_session.shared;
     rf_requests_close();
     rf_pointers_close();
     if (writer && !rf_contents_close(writer, &error))
@@ -135,7 +269,14 @@ void rf_kept_close(void) {
         fprintf(stderr, "refrain: rank %d: %s\n", rf_mpi.rank, error.text);
     if (reader)
         rf_contents_reader_close(reader);
-    rf_kept_abandon();
+    if (!stream.over)
+        rf_kept_abandon();
+    rf_kept_release();
+}
+
+void rf_kept_stay(void) {
+    while (stream.over && !ends)
+        pause();
 }
 
 /* ---- keeping and giving back ---- */
@@ -145,6 +286,8 @@ static _Noreturn void end_here(void) {
     const struct rf_error *error = rf_contents_reader_error(reader);
     if (error->text[0])
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "%s", error->text);
+    if (rf_the_session.shared)
+        let_others_finish();
     fprintf(stderr,
             "refrain: rank %d was ended in this call, %s, when its contents were kept: it ends "
             "here\n",
@@ -162,7 +305,7 @@ static void notice_end(void) {
 
 /* What a callback of the program gets while it runs inside a call. Alone it runs when the outcome
    of the call is known, so while keeping this waits until that is written. */
-static struct {
+PER_THREAD struct {
     char *data;
     size_t size, room;
 } aside;
@@ -210,10 +353,10 @@ void rf_kept_callbacks(bool again) {
 }
 
 void rf_through(void *data, size_t size) {
-    if (rf_layer == RF_LAYER_CHECKING)
-        return;
-    if (!rf_alone())
+    if (rf_layer == RF_LAYER_KEEPING)
         put(data, size, false);
+    else if (!rf_alone())
+        return;
     else if (!rf_contents_get(reader, data, size))
         end_here();
     else
@@ -254,65 +397,96 @@ static const char *name_of(unsigned function) {
 #include "mpi/functions.def"
 #undef RF_FUNCTION
     };
-    return function < RF_FUNCTIONS ? names[function] : "call from another thread";
+    if (function == RF_LOOK)
+        function = RF_FN_Request_get_status;
+    return function < RF_FUNCTIONS ? names[function] : "a call from another thread";
 }
 
-int rf_kept_call(enum rf_function function, int code) {
-    struct call call = {(uint16_t)function, 0, code};
-    if (rf_layer == RF_LAYER_CHECKING)
-        return code;
+static void put_call(unsigned function, int32_t code) {
+    struct call call = {function & 0xfff, (unsigned)rf_kept_thread() & 0xfffff, code};
+    put(&call, sizeof call, false);
+}
+
+static void keep_call(unsigned function, int code) {
+    int class = code;
     if (code != MPI_SUCCESS)
-        rf_library.Error_class(code, &call.code);
-    if (!rf_alone() && !pthread_equal(thread, pthread_self())) {
-        call.function = SEVERAL_THREADS;
-        rf_cannot_keep(function, "the order of calls from several threads");
+        rf_library.Error_class(code, &class);
+    if (!rf_the_session.shared && !pthread_equal(thread, pthread_self())) {
+        function = SEVERAL_THREADS;
+        rf_cannot_keep(RF_FN_Init_thread, "the order of calls from several threads");
     }
-    if (!rf_alone()) {
-        rf_kept_orphans();
-        rf_kept_changes();
-    }
-    rf_through(&call, sizeof call);
-    while (rf_alone() && (call.function == ORPHAN || call.function == CHANGE)) {
-        if (call.function == ORPHAN)
-            rf_through_orphan(call.code);
+    rf_kept_orphans();
+    rf_kept_changes();
+    put_call(function, class);
+}
+
+/* The next call, without what comes before it. */
+static struct call take_call(void) {
+    for (;;) {
+        await_turn();
+        if (!peek())
+            end_here();
+        stream.ready = false;
+        notice_end();
+        if (stream.next.function == ORPHAN)
+            rf_through_orphan(stream.next.code);
+        else if (stream.next.function == CHANGE)
+            rf_through_change(stream.next.code);
         else
-            rf_through_change(call.code);
-        rf_through(&call, sizeof call);
+            return stream.next;
     }
-    if (rf_alone() && call.function != function)
+}
+
+int rf_kept_call(unsigned function, int code) {
+    rf_kept_hold();
+    if (rf_layer == RF_LAYER_KEEPING)
+        keep_call(function, code);
+    if (!rf_alone())
+        return code;
+    struct call call = take_call();
+    if (call.function != function)
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
                    "what was kept belongs to %s, but the program calls %s", name_of(call.function),
                    name_of(function));
-    return rf_alone() ? call.code : code;
+    return call.code;
 }
 
 void rf_kept_orphan(int32_t number) {
-    rf_through(&(struct call){ORPHAN, 0, number}, sizeof(struct call));
+    put_call(ORPHAN, number);
     rf_through_orphan(number);
 }
 
 void rf_kept_change(int32_t number) {
-    rf_through(&(struct call){CHANGE, 0, number}, sizeof(struct call));
+    put_call(CHANGE, number);
+}
+
+int rf_kept_done(int code) {
+    rf_kept_release();
+    return code;
+}
+
+/* True if the error handler is to hear of it. Error handlers are called again, operations of
+   reductions are not. */
+static bool done(int code) {
+    rf_kept_callbacks(code != MPI_SUCCESS);
+    rf_kept_release();
+    return rf_alone() && code != MPI_SUCCESS;
 }
 
 int rf_kept_end_win(MPI_Win win, int code) {
-    rf_kept_callbacks(code != MPI_SUCCESS);
-    if (rf_alone() && code != MPI_SUCCESS)
+    if (done(code))
         rf_library.Win_call_errhandler(win, code);
     return code;
 }
 
 int rf_kept_end_file(MPI_File file, int code) {
-    rf_kept_callbacks(code != MPI_SUCCESS);
-    if (rf_alone() && code != MPI_SUCCESS)
+    if (done(code))
         rf_library.File_call_errhandler(file, code);
     return code;
 }
 
 int rf_kept_end(MPI_Comm comm, int code) {
-    /* Error handlers are called again, operations of reductions are not. */
-    rf_kept_callbacks(code != MPI_SUCCESS);
-    if (rf_alone() && code != MPI_SUCCESS)
+    if (done(code))
         rf_library.Comm_call_errhandler(comm == RF_NO_COMM ? MPI_COMM_WORLD : comm, code);
     return code;
 }

@@ -32,16 +32,29 @@ struct rf_output {
    that runs alone on such contents therefore records again, and throws that away. */
 bool rf_keep_open(const char *trace, bool record, struct rf_error *error);
 bool rf_alone_open(const char *trace, bool *record, struct rf_error *error);
-/* Alone, at the program's end: everything kept must have been used. */
-void rf_kept_used(const struct rf_here *here);
-void rf_kept_close(void);
+/* Alone, at the program's end: has everything that was kept been used? Waits until the other
+   threads have used what is theirs. */
+bool rf_kept_used(const struct rf_here *here);
+/* `others`: threads that may go on calling. They find the library; but a rank alone has none, so
+   there they stay. */
+void rf_kept_close(bool others);
+void rf_kept_stay(void);
 /* In a child made by fork: the stream belongs to the parent. */
 void rf_kept_abandon(void);
 
+/* The thread that calls, as a recording numbers it. */
+int rf_kept_thread(void);
 /* One call: what it is and what it returned. Returns that code; alone, from what was kept. An error
-   that the library returned with is returned again. */
-int rf_kept_call(enum rf_function function, int code);
-/* The end of a call: alone, the error handler hears of an error. Returns the code. */
+   that the library returned with is returned again. From here to the end of the call this thread
+   has the stream and all tables for itself, and must not call what may block. */
+int rf_kept_call(unsigned function, int code);
+/* A look at a request, of a program that has outrun its recording. */
+#define RF_LOOK 0xffcu
+/* Alone: does what was kept go on with this call? */
+bool rf_kept_next_is(unsigned function);
+/* The end of a call. Returns the code. */
+int rf_kept_done(int code);
+/* The same; alone, the error handler hears of an error. */
 int rf_kept_end(MPI_Comm comm, int code);
 int rf_kept_end_win(MPI_Win win, int code);
 int rf_kept_end_file(MPI_File file, int code);
@@ -67,6 +80,10 @@ void rf_cannot_keep(enum rf_function function, const char *name);
 
 /* Puts the layer between the wrappers and the library. */
 void rf_layer_install(enum rf_layer layer);
+
+/* The stream and all tables outside of a call. Nests. */
+void rf_kept_hold(void);
+void rf_kept_release(void);
 
 /* As realloc, but it succeeds or ends the run. */
 void *rf_kept_room(void *old, size_t size) __attribute__((returns_nonnull));
@@ -119,17 +136,26 @@ struct rf_kept_request {
     struct rf_output output;
     MPI_Comm comm;  /* whose error handler hears of it */
     MPI_Comm *made; /* the communicator that it makes, or NULL */
-    bool persistent, active;
+    bool persistent, active, claimed;
     bool shown; /* the program has its contents, but has not completed it */
 };
 struct rf_kept_request *rf_kept_find(MPI_Request request);
+/* Where threads call at the same time, another one may get the handle of a request that the library
+   completes before the call returns. So what is known of the request is claimed before: nobody else
+   finds it. What was not completed is given back. */
+struct rf_claim {
+    MPI_Request request;
+    uint32_t place;
+};
+struct rf_claim rf_kept_claim(MPI_Request request);
+void rf_kept_give_back(struct rf_claim claim);
 /* A request came from the library; alone, it gets one that is complete already. */
 void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm comm,
                   MPI_Comm *made, bool persistent);
 /* The program has asked and was told that the request is complete: what it got is there. */
 void rf_kept_show(MPI_Request request, MPI_Status *status);
 /* Whose error handler hears of the request. */
-MPI_Comm rf_kept_comm(MPI_Request request);
+MPI_Comm rf_kept_comm(struct rf_claim claim);
 /* The program frees the request. A receive goes on; what it gets is kept when it is seen to be
    complete, and comes at the same call again. */
 int rf_kept_free(MPI_Request *request);
@@ -140,7 +166,7 @@ void rf_through_orphan(int32_t number);
 void rf_requests_close(void);
 /* The request was completed by a call that the library has made, or that is answered now.
    `wanted`: the program looks at the status. */
-void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *status, bool wanted);
+void rf_kept_complete(struct rf_claim claim, MPI_Request *request, MPI_Status *status, bool wanted);
 /* An output that is described now and comes later: the program may free its datatype before. */
 void rf_output_hold(struct rf_output *output);
 void rf_output_release(struct rf_output *output);

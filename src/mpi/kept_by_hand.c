@@ -100,7 +100,7 @@ static void finish_receive(void *buffer, MPI_Count count, MPI_Datatype type, int
         code = rf_kept_call(RF_FN_Imrecv##suffix, code);                                           \
         if (code == MPI_SUCCESS)                                                                   \
             rf_kept_post(request, &output, RF_NO_COMM, NULL, false);                               \
-        return code;                                                                               \
+        return rf_kept_done(code);                                                                 \
     }
 
 RF_KEEP_RECEIVES(, int)
@@ -158,26 +158,47 @@ static int kept_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Messa
 
 /* ---- completion ---- */
 
-/* The handles as they are before the call, and statuses for those who have none. The wrappers above
-   use the first scratch themselves. */
+/* The handles as they are before the call, claimed, and statuses for those who have none. The
+   wrappers above use their own scratch. */
 static struct rf_scratch *copies(int count, const MPI_Request *requests) {
-    static struct rf_scratch scratch;
-    if (count > scratch.size)
-        rf_scratch_grow(&scratch, count);
-    if (count > 0)
-        memcpy(scratch.requests, requests, (size_t)count * sizeof *requests);
-    return &scratch;
+    static _Thread_local __attribute__((tls_model("initial-exec"))) struct rf_scratch scratches[2];
+    struct rf_scratch *scratch = &scratches[rf_depth > 1];
+    if (count > scratch->size)
+        rf_scratch_grow(scratch, count);
+    for (int i = 0; i < count; i++) {
+        scratch->requests[i] = requests[i];
+        scratch->numbers[i] = (int32_t)rf_kept_claim(requests[i]).place;
+    }
+    return scratch;
+}
+
+static struct rf_claim claim_of(const struct rf_scratch *before, int i) {
+    return (struct rf_claim){before->requests[i], (uint32_t)before->numbers[i]};
+}
+
+static void complete(struct rf_scratch *before, int i, MPI_Request *request, MPI_Status *status,
+                     bool wanted) {
+    struct rf_claim claim = claim_of(before, i);
+    before->numbers[i] = (int32_t)RF_NOWHERE;
+    rf_kept_complete(claim, request, status, wanted);
+}
+
+/* What was claimed and has not been completed. */
+static int give_back(const struct rf_scratch *before, int count, int code) {
+    for (int i = 0; i < count; i++)
+        rf_kept_give_back(claim_of(before, i));
+    return code;
 }
 
 /* Whose error handler hears of a request: with MPICH it is always the world's. */
-static MPI_Comm hearer(MPI_Request request) {
-    return RF_ABI_LOOK_RAISES ? RF_NO_COMM : rf_kept_comm(request);
+static MPI_Comm hearer(struct rf_claim claim) {
+    return RF_ABI_LOOK_RAISES ? RF_NO_COMM : rf_kept_comm(claim);
 }
 
 static int kept_Wait(MPI_Request *request, MPI_Status *status) {
     MPI_Status own = {0};
     MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;
-    MPI_Request before = *request;
+    struct rf_claim before = rf_kept_claim(*request);
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Wait(request, seen);
     code = rf_kept_call(RF_FN_Wait, code);
     MPI_Comm comm = hearer(before);
@@ -188,37 +209,47 @@ static int kept_Wait(MPI_Request *request, MPI_Status *status) {
 static int kept_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     MPI_Status own = {0};
     MPI_Status *seen = status == MPI_STATUS_IGNORE ? &own : status;
-    MPI_Request before = *request;
+    struct rf_claim before = rf_kept_claim(*request);
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Test(request, flag, seen);
-    if (!is_kept(code, *flag))
+    if (!is_kept(code, *flag)) {
+        rf_kept_give_back(before);
         return code;
+    }
     code = rf_kept_call(RF_FN_Test, code);
     rf_through(flag, sizeof *flag);
     MPI_Comm comm = hearer(before);
     if (*flag)
         rf_kept_complete(before, request, seen, status != MPI_STATUS_IGNORE);
+    else
+        rf_kept_give_back(before);
     return rf_kept_end(comm, code);
 }
 
-bool rf_program_asks;
+_Thread_local bool rf_program_asks __attribute__((tls_model("initial-exec")));
 
-/* Mostly it is only a look of our own. */
+/* Mostly it is only a look of our own, and answered with yes when alone. A rank that has outrun its
+   recording makes each; where there are threads, another one may have done so. */
 static int kept_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
     MPI_Status own = {0};
     bool asked = rf_program_asks, wanted = status != MPI_STATUS_IGNORE;
+    bool look = !asked && !wanted && !rf_recording();
     MPI_Status *seen = asked && !wanted ? &own : status;
+    int code = MPI_SUCCESS;
     if (rf_alone())
         *flag = 1;
-    int code = rf_alone() ? MPI_SUCCESS : rf_library.Request_get_status(request, flag, seen);
-    if (!is_kept(code, *flag) || (!wanted && !asked && !every_answer_counts()))
+    else
+        code = rf_library.Request_get_status(request, flag, seen);
+    if (look && !(rf_alone() ? rf_kept_next_is(RF_LOOK) : every_answer_counts()))
         return code;
-    code = rf_kept_call(RF_FN_Request_get_status, code);
+    if (!is_kept(code, *flag))
+        return code;
+    code = rf_kept_call(look ? RF_LOOK : RF_FN_Request_get_status, code);
     rf_through(flag, sizeof *flag);
     if (*flag && wanted)
         rf_through_status(status);
     if (*flag && asked)
         rf_kept_show(request, seen);
-    return code;
+    return rf_kept_done(code);
 }
 
 /* Whose error handler hears of a call for several requests, and what: Open MPI takes the first that
@@ -235,9 +266,11 @@ static void blame(struct blame *blame, MPI_Comm candidate, const MPI_Status *sta
     blame->heard = status->MPI_ERROR;
 }
 
-static int end_blaming(const struct blame *blame, int code) {
-    if (code != MPI_SUCCESS)
-        rf_kept_end(blame->comm, blame->comm == RF_NO_COMM ? code : blame->heard);
+static int end_blaming(const struct blame *blame, const struct rf_scratch *before, int count,
+                       int code) {
+    bool heard = code != MPI_SUCCESS && blame->comm != RF_NO_COMM;
+    give_back(before, count, code);
+    rf_kept_end(blame->comm, heard ? blame->heard : code);
     return code;
 }
 
@@ -246,15 +279,15 @@ static struct blame complete_all(int code, int count, MPI_Request *requests,
                                  struct rf_scratch *before, MPI_Status *statuses, bool wanted) {
     struct blame failed = {RF_NO_COMM, MPI_SUCCESS};
     for (int i = 0; i < count; i++) {
-        int32_t complete = code == MPI_SUCCESS || statuses[i].MPI_ERROR != MPI_ERR_PENDING;
-        MPI_Comm own = rf_kept_comm(before->requests[i]);
+        int32_t completed = code == MPI_SUCCESS || statuses[i].MPI_ERROR != MPI_ERR_PENDING;
+        MPI_Comm own = rf_kept_comm(claim_of(before, i));
         if (code != MPI_SUCCESS)
-            rf_through(&complete, sizeof complete);
-        if (complete)
-            rf_kept_complete(before->requests[i], &requests[i], &statuses[i], wanted);
+            rf_through(&completed, sizeof completed);
+        if (completed)
+            complete(before, i, &requests[i], &statuses[i], wanted);
         else if (wanted)
             rf_through_status(&statuses[i]);
-        if (complete && code != MPI_SUCCESS)
+        if (completed && code != MPI_SUCCESS)
             blame(&failed, own, &statuses[i]);
     }
     return failed;
@@ -267,7 +300,7 @@ static int kept_Waitall(int count, MPI_Request *requests, MPI_Status *statuses) 
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Waitall(count, requests, seen);
     code = rf_kept_call(RF_FN_Waitall, code);
     struct blame failed = complete_all(code, count, requests, before, seen, wanted);
-    return end_blaming(&failed, code);
+    return end_blaming(&failed, before, count, code);
 }
 
 static int kept_Testall(int count, MPI_Request *requests, int *flag, MPI_Status *statuses) {
@@ -276,23 +309,24 @@ static int kept_Testall(int count, MPI_Request *requests, int *flag, MPI_Status 
     MPI_Status *seen = wanted ? statuses : before->statuses;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Testall(count, requests, flag, seen);
     if (!is_kept(code, *flag))
-        return code;
+        return give_back(before, count, code);
     code = rf_kept_call(RF_FN_Testall, code);
     rf_through(flag, sizeof *flag);
     struct blame failed = {RF_NO_COMM, MPI_SUCCESS};
     if (*flag || code != MPI_SUCCESS)
         failed = complete_all(code, count, requests, before, seen, wanted);
-    return end_blaming(&failed, code);
+    return end_blaming(&failed, before, count, code);
 }
 
 /* The one that was chosen; none if there was nothing to choose from. */
-static MPI_Comm complete_one(int index, MPI_Request *requests, struct rf_scratch *before,
-                             MPI_Status *status, bool wanted) {
-    MPI_Comm comm = index == MPI_UNDEFINED ? RF_NO_COMM : hearer(before->requests[index]);
+static MPI_Comm complete_one(int index, int count, MPI_Request *requests,
+                             struct rf_scratch *before, MPI_Status *status, bool wanted) {
+    MPI_Comm comm = index == MPI_UNDEFINED ? RF_NO_COMM : hearer(claim_of(before, index));
     if (index != MPI_UNDEFINED)
-        rf_kept_complete(before->requests[index], &requests[index], status, wanted);
+        complete(before, index, &requests[index], status, wanted);
     else if (wanted)
         rf_through_status(status);
+    give_back(before, count, MPI_SUCCESS);
     return comm;
 }
 
@@ -304,7 +338,7 @@ static int kept_Waitany(int count, MPI_Request *requests, int *index, MPI_Status
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Waitany(count, requests, index, seen);
     code = rf_kept_call(RF_FN_Waitany, code);
     rf_through(index, sizeof *index);
-    return rf_kept_end(complete_one(*index, requests, before, seen, wanted), code);
+    return rf_kept_end(complete_one(*index, count, requests, before, seen, wanted), code);
 }
 
 static int kept_Testany(int count, MPI_Request *requests, int *index, int *flag,
@@ -315,17 +349,19 @@ static int kept_Testany(int count, MPI_Request *requests, int *index, int *flag,
     MPI_Status *seen = wanted ? status : &own;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Testany(count, requests, index, flag, seen);
     if (!is_kept(code, *flag))
-        return code;
+        return give_back(before, count, code);
     code = rf_kept_call(RF_FN_Testany, code);
     rf_through(flag, sizeof *flag);
     rf_through(index, sizeof *index);
     MPI_Comm comm = RF_NO_COMM;
     if (*flag)
-        comm = complete_one(*index, requests, before, seen, wanted);
+        comm = complete_one(*index, count, requests, before, seen, wanted);
+    else
+        give_back(before, count, code);
     return rf_kept_end(comm, code);
 }
 
-static int complete_some(enum rf_function function, int code, MPI_Request *requests,
+static int complete_some(enum rf_function function, int code, int count, MPI_Request *requests,
                          struct rf_scratch *before, int *done, int *indices, MPI_Status *statuses,
                          bool wanted) {
     struct blame failed = {RF_NO_COMM, MPI_SUCCESS};
@@ -333,12 +369,12 @@ static int complete_some(enum rf_function function, int code, MPI_Request *reque
     rf_through(done, sizeof *done);
     for (int i = 0; *done != MPI_UNDEFINED && i < *done; i++) {
         rf_through(&indices[i], sizeof indices[i]);
-        MPI_Comm own = rf_kept_comm(before->requests[indices[i]]);
-        rf_kept_complete(before->requests[indices[i]], &requests[indices[i]], &statuses[i], wanted);
+        MPI_Comm own = rf_kept_comm(claim_of(before, indices[i]));
+        complete(before, indices[i], &requests[indices[i]], &statuses[i], wanted);
         if (code != MPI_SUCCESS)
             blame(&failed, own, &statuses[i]);
     }
-    return end_blaming(&failed, code);
+    return end_blaming(&failed, before, count, code);
 }
 
 static int kept_Waitsome(int count, MPI_Request *requests, int *done, int *indices,
@@ -347,7 +383,7 @@ static int kept_Waitsome(int count, MPI_Request *requests, int *done, int *indic
     bool wanted = statuses != MPI_STATUSES_IGNORE;
     MPI_Status *seen = wanted ? statuses : before->statuses;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Waitsome(count, requests, done, indices, seen);
-    return complete_some(RF_FN_Waitsome, code, requests, before, done, indices, seen, wanted);
+    return complete_some(RF_FN_Waitsome, code, count, requests, before, done, indices, seen, wanted);
 }
 
 static int kept_Testsome(int count, MPI_Request *requests, int *done, int *indices,
@@ -357,8 +393,8 @@ static int kept_Testsome(int count, MPI_Request *requests, int *done, int *indic
     MPI_Status *seen = wanted ? statuses : before->statuses;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Testsome(count, requests, done, indices, seen);
     if (!is_kept(code, *done))
-        return code;
-    return complete_some(RF_FN_Testsome, code, requests, before, done, indices, seen, wanted);
+        return give_back(before, count, code);
+    return complete_some(RF_FN_Testsome, code, count, requests, before, done, indices, seen, wanted);
 }
 
 /* ---- persistent requests ---- */
@@ -374,7 +410,7 @@ static int kept_Start(MPI_Request *request) {
     code = rf_kept_call(RF_FN_Start, code);
     if (code == MPI_SUCCESS)
         start(*request);
-    return code;
+    return rf_kept_done(code);
 }
 
 static int kept_Startall(int count, MPI_Request *requests) {
@@ -382,7 +418,7 @@ static int kept_Startall(int count, MPI_Request *requests) {
     code = rf_kept_call(RF_FN_Startall, code);
     for (int i = 0; i < count && code == MPI_SUCCESS; i++)
         start(requests[i]);
-    return code;
+    return rf_kept_done(code);
 }
 
 static int kept_Request_free(MPI_Request *request) {
@@ -391,18 +427,26 @@ static int kept_Request_free(MPI_Request *request) {
 
 /* ---- communicators ---- */
 
-static int kept_Comm_free(MPI_Comm *comm) {
-    rf_facts_forget(*comm);
-    int code = rf_library.Comm_free(comm);
+static void forget_comm(MPI_Comm comm) {
+    rf_kept_hold();
+    rf_facts_forget(comm);
+    rf_kept_release();
+}
+
+static int after_callbacks(int code) {
+    rf_kept_hold();
     rf_kept_callbacks(true);
-    return code;
+    return rf_kept_done(code);
+}
+
+static int kept_Comm_free(MPI_Comm *comm) {
+    forget_comm(*comm);
+    return after_callbacks(rf_library.Comm_free(comm));
 }
 
 static int kept_Comm_disconnect(MPI_Comm *comm) {
-    rf_facts_forget(*comm);
-    int code = rf_library.Comm_disconnect(comm);
-    rf_kept_callbacks(true);
-    return code;
+    forget_comm(*comm);
+    return after_callbacks(rf_library.Comm_disconnect(comm));
 }
 
 /* Attributes are copied at once; what there is to know of the new one is known when it is complete.
@@ -416,7 +460,7 @@ static int post_idup(enum rf_function function, int code, MPI_Comm comm, MPI_Com
         rf_library.Comm_dup(comm, newcomm);
     rf_kept_callbacks(true);
     rf_kept_post(request, &nothing, comm, newcomm, false);
-    return code;
+    return rf_kept_done(code);
 }
 
 static int kept_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request) {
@@ -476,6 +520,7 @@ static double kept_Wtime(void) {
     double now = rf_alone() ? 0 : rf_library.Wtime();
     rf_kept_call(RF_FN_Wtime, MPI_SUCCESS);
     rf_through(&now, sizeof now);
+    rf_kept_done(MPI_SUCCESS);
     return now;
 }
 

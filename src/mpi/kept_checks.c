@@ -1,4 +1,7 @@
-/* Checksums of what comes: kept while recording, compared in a replay. */
+/* Checksums of what comes: kept while recording, compared in a replay.
+
+   Each thread has its own. In the file they are in the order in which they came; where another
+   thread goes on, a mark and its number say so. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +12,22 @@
 
 #define RF_FILL 0xa5u /* what --fill puts into fresh memory: see launch.c */
 
+#define MARK 0x4d52414du
+#define NO_THREAD UINT32_MAX /* the mark is a checksum */
+
+/* Those of a thread that were read before it needed them. */
+struct queue {
+    uint32_t *sums;
+    size_t first, end, room;
+};
+
 static struct {
     enum rf_checksum kind;
     struct rf_contents_writer *writer;
     struct rf_contents_reader *reader;
+    uint32_t thread;      /* whose were written or read last */
+    struct queue *queues; /* by the number of the thread */
+    uint32_t threads;
     bool filled; /* fresh memory was filled, so it can be told */
     bool paused;
 } checks;
@@ -31,12 +46,7 @@ bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_
         checks.reader = rf_contents_open(path, error);
     if (!checks.writer && !checks.reader)
         return false;
-    if (record && rf_mpi.level == 3) {
-        /* A program must not come to harm: threads would meet in the tables. */
-        rf_contents_close(checks.writer, error);
-        memset(&checks, 0, sizeof checks);
-        return rf_fail(error, RF_EXIT_ENVIRONMENT, "the program asked for MPI_THREAD_MULTIPLE");
-    }
+    checks.thread = (uint32_t)rf_kept_thread();
     rf_layer_install(RF_LAYER_CHECKING);
     return true;
 }
@@ -67,18 +77,76 @@ static _Noreturn void differs(const void *data, size_t size, const MPI_Status *m
                "the %zu bytes that this call brings are others than in the recording", size);
 }
 
+static void put_sum(uint32_t sum) {
+    uint32_t thread = (uint32_t)rf_kept_thread();
+    if (thread != checks.thread)
+        rf_contents_put(checks.writer, (const uint32_t[]){MARK, thread}, 2 * sizeof thread);
+    checks.thread = thread;
+    rf_contents_put(checks.writer, (const uint32_t[]){sum, NO_THREAD},
+                    (sum == MARK ? 2 : 1) * sizeof sum);
+}
+
+static struct queue *queue_of(uint32_t thread) {
+    if (thread >= RF_MOST_STRANDS)
+        rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
+                   "rank-%d.checks: damaged: there is no thread %u", rf_mpi.rank, thread);
+    if (thread >= checks.threads) {
+        uint32_t threads = thread * 2 + 8;
+        checks.queues = rf_kept_room(checks.queues, threads * sizeof *checks.queues);
+        memset(checks.queues + checks.threads, 0,
+               (threads - checks.threads) * sizeof *checks.queues);
+        checks.threads = threads;
+    }
+    return &checks.queues[thread];
+}
+
+static void enqueue(struct queue *queue, uint32_t sum) {
+    if (queue->first == queue->end)
+        queue->first = queue->end = 0;
+    if (queue->end == queue->room) {
+        queue->room = queue->room * 2 + 16;
+        queue->sums = rf_kept_room(queue->sums, queue->room * sizeof *queue->sums);
+    }
+    queue->sums[queue->end++] = sum;
+}
+
+/* Reads one, whosever it is. */
+static bool read_sum(void) {
+    uint32_t sum, thread;
+    for (;;) {
+        if (!rf_contents_get(checks.reader, &sum, sizeof sum))
+            return false;
+        if (sum == MARK && !rf_contents_get(checks.reader, &thread, sizeof thread))
+            return false;
+        if (sum != MARK || thread == NO_THREAD)
+            break;
+        checks.thread = thread;
+    }
+    enqueue(queue_of(checks.thread), sum);
+    return true;
+}
+
 /* A recording that was cut off has no more checksums from there on. */
+static bool get_sum(uint32_t *sum) {
+    uint32_t thread = (uint32_t)rf_kept_thread();
+    struct queue *queue;
+    while (queue = queue_of(thread), queue->first == queue->end)
+        if (!read_sum())
+            return false;
+    *sum = queue->sums[queue->first++];
+    return true;
+}
+
 void rf_check(const void *data, size_t size, const MPI_Status *message) {
     if (checks.kind == RF_CHECKSUM_NONE || checks.paused)
         return;
     uint32_t recorded, sum = rf_checksum(checks.kind, data, size);
     if (checks.writer) {
-        rf_contents_put(checks.writer, &sum, sizeof sum);
-    } else if (!rf_contents_get(checks.reader, &recorded, sizeof recorded)) {
+        put_sum(sum);
+    } else if (!get_sum(&recorded)) {
         const struct rf_error *error = rf_contents_reader_error(checks.reader);
         if (error->text[0])
             rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "%s", error->text);
-        checks.kind = RF_CHECKSUM_NONE;
     } else if (recorded != sum) {
         differs(data, size, message);
     }
@@ -96,6 +164,9 @@ bool rf_checks_close(struct rf_error *error) {
     bool good = !checks.writer || rf_contents_close(checks.writer, error);
     if (checks.reader)
         rf_contents_reader_close(checks.reader);
+    for (uint32_t i = 0; i < checks.threads; i++)
+        free(checks.queues[i].sums);
+    free(checks.queues);
     rf_checks_abandon();
     return good;
 }

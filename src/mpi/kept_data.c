@@ -115,6 +115,8 @@ static void through_received(const struct rf_output *output, const MPI_Status *s
 }
 
 void rf_through_output(const struct rf_output *output, const MPI_Status *status) {
+    if (rf_layer == RF_LAYER_NONE)
+        return; /* another thread has ended it */
     switch (output->shape) {
     case RF_NOTHING:
         break;

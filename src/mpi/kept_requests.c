@@ -89,6 +89,40 @@ struct rf_kept_request *rf_kept_find(MPI_Request request) {
     return place == RF_NOWHERE ? NULL : &requests[place];
 }
 
+/* A rank alone has the stream while it completes a request. */
+static bool are_claimed(void) {
+    return rf_the_session.concurrent && !rf_alone();
+}
+
+struct rf_claim rf_kept_claim(MPI_Request request) {
+    struct rf_claim claim = {request, RF_NOWHERE};
+    if (!are_claimed())
+        return claim;
+    rf_kept_hold();
+    claim.place = rf_handle_find(&request_map, rf_request_key(request));
+    if (claim.place != RF_NOWHERE) {
+        requests[claim.place].claimed = true;
+        rf_handle_remove(&request_map, rf_request_key(request));
+    }
+    rf_kept_release();
+    return claim;
+}
+
+void rf_kept_give_back(struct rf_claim claim) {
+    if (claim.place == RF_NOWHERE)
+        return;
+    rf_kept_hold();
+    requests[claim.place].claimed = false;
+    rf_kept_enter(&request_map, requests[claim.place].key, claim.place);
+    rf_kept_release();
+}
+
+static struct rf_kept_request *claimed(struct rf_claim claim) {
+    if (!are_claimed())
+        return rf_kept_find(claim.request);
+    return claim.place == RF_NOWHERE ? NULL : &requests[claim.place];
+}
+
 void rf_output_release(struct rf_output *output) {
     if (output->owns_type && output->shape == RF_VARIOUS) {
         MPI_Datatype *types = (MPI_Datatype *)output->types;
@@ -103,7 +137,8 @@ void rf_output_release(struct rf_output *output) {
 
 static void forget(struct rf_kept_request *kept) {
     rf_output_release(&kept->output);
-    rf_handle_remove(&request_map, kept->key);
+    if (!kept->claimed)
+        rf_handle_remove(&request_map, kept->key);
     kept->key = request_free;
     request_free = (uint32_t)(kept - requests);
 }
@@ -161,8 +196,9 @@ void rf_kept_show(MPI_Request request, MPI_Status *status) {
     kept->shown = true;
 }
 
-void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *status, bool wanted) {
-    struct rf_kept_request *kept = rf_kept_find(before);
+void rf_kept_complete(struct rf_claim claim, MPI_Request *request, MPI_Status *status,
+                      bool wanted) {
+    struct rf_kept_request *kept = claimed(claim);
     bool active = kept && kept->active;
     bool persistent = kept && kept->persistent;
     if (wanted || (active && kept->output.shape == RF_RECEIVED))
@@ -170,17 +206,17 @@ void rf_kept_complete(MPI_Request before, MPI_Request *request, MPI_Status *stat
     if (active) {
         if (!kept->shown)
             through_contents(kept, status);
-        kept->shown = false;
-        if (persistent)
-            kept->active = false;
-        else
-            forget(kept);
+        kept->shown = kept->active = false;
     }
-    retire(before, request, persistent);
+    if (persistent)
+        rf_kept_give_back(claim);
+    else if (kept)
+        forget(kept);
+    retire(claim.request, request, persistent);
 }
 
-MPI_Comm rf_kept_comm(MPI_Request request) {
-    const struct rf_kept_request *kept = rf_kept_find(request);
+MPI_Comm rf_kept_comm(struct rf_claim claim) {
+    const struct rf_kept_request *kept = claimed(claim);
     return kept ? kept->comm : RF_NO_COMM;
 }
 
@@ -209,38 +245,48 @@ static bool adopt(MPI_Request request, struct rf_kept_request *kept, bool owned)
 
 /* Whoever freed a receive while it was recorded frees it in the library now. */
 static void last_look(MPI_Request request) {
+    int32_t place = 0;
     int complete = 0;
-    for (int32_t i = 0; i < orphan_count; i++)
-        if (!orphans[i].owned && orphans[i].request == request) {
-            rf_library.Request_get_status(request, &complete, MPI_STATUS_IGNORE);
-            if (complete)
-                rf_kept_orphan(i);
-            else
-                orphans[i] = orphans[--orphan_count];
-            return;
-        }
+    while (place < orphan_count && (orphans[place].owned || orphans[place].request != request))
+        place++;
+    if (place == orphan_count)
+        return;
+    if (!rf_alone())
+        rf_library.Request_get_status(request, &complete, MPI_STATUS_IGNORE);
+    rf_through(&complete, sizeof complete);
+    if (complete) {
+        rf_through_orphan(place);
+    } else {
+        rf_output_release(&orphans[place].output);
+        orphans[place] = orphans[--orphan_count];
+    }
 }
 
 void rf_kept_adopt(MPI_Request request) {
+    rf_kept_call(RF_FN_Request_free, MPI_SUCCESS);
     struct rf_kept_request *kept = rf_kept_find(request);
-    if (!kept)
-        return;
-    adopt(request, kept, false);
-    forget(kept);
+    if (kept) {
+        adopt(request, kept, false);
+        forget(kept);
+    }
+    rf_kept_done(MPI_SUCCESS);
 }
 
 /* The library is not told before the receive is complete: else nobody could ask about it. */
 int rf_kept_free(MPI_Request *request) {
+    rf_kept_call(RF_FN_Request_free, MPI_SUCCESS);
     struct rf_kept_request *kept = rf_kept_find(*request);
     bool adopted = kept && adopt(*request, kept, true);
     if (kept)
         forget(kept);
-    else if (!rf_alone())
+    else
         last_look(*request);
+    int code = MPI_SUCCESS;
     if (rf_alone() || !adopted)
-        return rf_library.Request_free(request);
-    *request = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+        code = rf_library.Request_free(request);
+    else
+        *request = MPI_REQUEST_NULL;
+    return rf_kept_done(code);
 }
 
 void rf_kept_orphans(void) {

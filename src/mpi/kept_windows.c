@@ -8,12 +8,13 @@
 #define BLOCK 4096u /* compared and kept in pieces of this size */
 
 static struct region {
+    int32_t number;
     MPI_Win win;
     char *memory, *copy;
     size_t size;
     bool allocated; /* the memory goes with the window */
 } * regions;
-static int32_t region_count, region_room;
+static int32_t region_count, region_room, region_number;
 
 static struct get {
     MPI_Win win;
@@ -38,7 +39,8 @@ static void add_region(MPI_Win win, void *memory, size_t size, bool allocated) {
     char *copy = rf_alone() ? NULL : rf_kept_room(NULL, size);
     if (copy && size)
         memcpy(copy, memory, size);
-    regions[region_count++] = (struct region){win, memory, copy, size, allocated};
+    regions[region_count++] =
+        (struct region){region_number++, win, memory, copy, size, allocated};
 }
 
 static void remove_region(int32_t place) {
@@ -52,22 +54,28 @@ struct change {
     uint64_t offset;
 };
 
+static const struct region *region_of(int32_t number) {
+    for (int32_t i = 0; i < region_count; i++)
+        if (regions[i].number == number)
+            return &regions[i];
+    return NULL;
+}
+
 void rf_through_change(int32_t number) {
     struct change change = {number, 0, 0};
     rf_through(&change, sizeof change);
-    if (change.region < 0 || change.region >= region_count ||
-        change.offset + change.size > regions[change.region].size)
+    const struct region *region = region_of(change.region);
+    if (!region || change.offset + change.size > region->size)
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
                    "memory of a window changed here that the program does not have");
-    rf_through(regions[change.region].memory + change.offset, change.size);
+    rf_through(region->memory + change.offset, change.size);
 }
 
 /* The piece that changed is copied before it is kept, since others may write to it meanwhile. */
-static void keep_change(int32_t number, uint64_t offset, uint32_t size) {
-    struct region *region = &regions[number];
-    struct change change = {number, size, offset};
+static void keep_change(const struct region *region, uint64_t offset, uint32_t size) {
+    struct change change = {region->number, size, offset};
     memcpy(region->copy + offset, region->memory + offset, size);
-    rf_kept_change(number);
+    rf_kept_change(region->number);
     rf_through(&change, sizeof change);
     rf_through(region->copy + offset, size);
 }
@@ -78,7 +86,7 @@ void rf_kept_changes(void) {
             uint64_t left = regions[i].size - offset;
             uint32_t size = left < BLOCK ? (uint32_t)left : BLOCK;
             if (memcmp(regions[i].memory + offset, regions[i].copy + offset, size) != 0)
-                keep_change(i, offset, size);
+                keep_change(&regions[i], offset, size);
         }
 }
 
@@ -112,18 +120,20 @@ void rf_window_dynamic(MPI_Win *win) {
 
 static int kept_Win_attach(MPI_Win win, void *base, MPI_Aint size) {
     int code = rf_library.Win_attach(win, base, size);
+    rf_kept_call(RF_FN_Win_attach, code);
     if (code == MPI_SUCCESS)
         add_region(win, base, (size_t)size, false);
-    return code;
+    return rf_kept_done(code);
 }
 
 static int kept_Win_detach(MPI_Win win, const void *base) {
+    rf_kept_call(RF_FN_Win_detach, MPI_SUCCESS);
     for (int32_t i = 0; i < region_count; i++)
         if (regions[i].win == win && regions[i].memory == (const char *)base) {
             remove_region(i);
             break;
         }
-    return rf_library.Win_detach(win, base);
+    return rf_kept_done(rf_library.Win_detach(win, base));
 }
 
 static void remove_regions(MPI_Win win, bool allocated) {
@@ -132,14 +142,24 @@ static void remove_regions(MPI_Win win, bool allocated) {
             remove_region(i);
 }
 
+/* Memory that goes with the window must not be looked at any more when the library has been
+   called; but alone, what others brought there up to now comes first. */
 static int kept_Win_free(MPI_Win *win) {
     MPI_Win gone = *win;
-    int code = rf_library.Win_free(win);
-    remove_regions(gone, true);
+    int code = MPI_SUCCESS;
+    if (!rf_alone()) {
+        rf_kept_hold();
+        remove_regions(gone, true);
+        rf_kept_release();
+        code = rf_library.Win_free(win);
+    }
     code = rf_kept_call(RF_FN_Win_free, code);
     rf_window_done(gone, RF_ANYBODY);
+    remove_regions(gone, true);
     remove_regions(gone, false);
-    return code;
+    if (rf_alone())
+        rf_library.Win_free(win);
+    return rf_kept_done(code);
 }
 
 /* ---- what the rank gets ---- */

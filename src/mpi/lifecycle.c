@@ -35,7 +35,15 @@ static void forget_in_child(void) {
     session->mode = RF_OFF;
 }
 
-static void finish_alone(struct rf_session *session);
+static void finish_alone(struct rf_session *session, const struct rf_here *here);
+
+/* Other threads go on while this one ends the program. Those of a rank alone come to nothing any
+   more, so nobody must wait for them. */
+static void leave_others(void) {
+    if (rf_alone())
+        rf_order_let_go();
+    rf_kept_close(true);
+}
 
 /* Other threads may be about to append something. */
 static void close_recording(struct rf_session *session, enum rf_end how, int code) {
@@ -53,14 +61,13 @@ static void end_at_exit(int status, void *unused) {
        left in the log is to be kept. */
     if (rf_recording() && !rf_inside())
         close_recording(session, RF_END_EXIT, status);
-    if (session->mode == RF_REPLAYING) {
-        static const struct rf_here here = {.name = "exit"};
-        if (!rf_inside())
-            rf_replay_finish(session, &here, RF_END_EXIT, status);
+    static const struct rf_here here = {.name = "exit"};
+    if (session->mode == RF_REPLAYING && !rf_inside())
+        rf_replay_finish(session, &here, RF_END_EXIT, status);
+    finish_alone(session, &here);
+    leave_others();
+    if (session->mode == RF_REPLAYING)
         session->replayer.progress->state = RF_STATE_FINISHED;
-    }
-    finish_alone(session);
-    rf_kept_close();
     session->mode = RF_OFF;
 }
 
@@ -120,8 +127,7 @@ static void open_replay(struct rf_session *session, const struct rf_node *node,
         rf_replay_open(&session->replayer, trace, getenv("REFRAIN_RUN"), node->rank, &error);
     session->mode = RF_REPLAYING;
     session->replayer.progress->size = node->size;
-    if (!alone)
-        rf_order_replay(session);
+    rf_order_replay(session);
     if (!opened)
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
     if (!alone)
@@ -174,13 +180,25 @@ static void open_alone(struct rf_session *session, const struct rf_here *here,
         session->mode = RF_RECORDING_AGAIN;
 }
 
-/* The events of a rank that records again are those that were recorded. */
-static void finish_alone(struct rf_session *session) {
-    if (session->mode != RF_RECORDING_AGAIN)
-        return;
-    rf_kept_used(&rf_current);
+static void play_rest(struct rf_session *session) {
     while (rf_replay_peek(session))
         rf_replay_take(&session->replayer);
+}
+
+/* The events of a rank that records again are those that were recorded. Other threads may have
+   something left when one of them ends the program; it waits for them. */
+static void finish_alone(struct rf_session *session, const struct rf_here *here) {
+    bool used = !rf_alone() || rf_kept_used(here);
+    if (session->mode != RF_RECORDING_AGAIN)
+        return;
+    if (!used)
+        rf_diverge(session, here, NULL, NULL, "the program ends before what was kept of it does");
+    struct rf_strand *self = rf_strand_here;
+    play_rest(session);
+    for (int i = 0; session->shared && i < session->strands.size; i++)
+        if ((rf_strand_here = session->strands.list[i]))
+            play_rest(session);
+    rf_strand_here = self;
     session->replayer.progress->state = RF_STATE_FINISHED;
 }
 
@@ -214,8 +232,7 @@ static void open_session(const struct rf_here *here) {
     owner = getpid();
     session->stop = stop_job;
     rf_mpi.level = node.thread_level;
-    if (!alone)
-        rf_order_open(session, rf_mpi.level, record);
+    rf_order_open(session, rf_mpi.level, record);
     rf_session_check_at(session, 0, 1);
     rf_channels_open(&rf_mpi.channels, session->concurrent);
     pthread_atfork(NULL, NULL, forget_in_child);
@@ -297,8 +314,8 @@ RF_WRAPPER(int, Finalize, (void)) {
         rf_pending_finish();
         close_recording(session, RF_END_FINALIZE, 0);
     }
-    finish_alone(session);
-    rf_kept_close();
+    finish_alone(session, &here);
+    rf_kept_close(false);
     session->mode = RF_OFF;
     int code = rf_reals.Finalize();
     if (replaying)
@@ -316,10 +333,11 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
         close_recording(session, RF_END_ABORT, errorcode);
     } else {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
-        session->replayer.progress->state = RF_STATE_FINISHED;
     }
-    finish_alone(session);
-    rf_kept_close();
+    finish_alone(session, &here);
+    leave_others();
+    if (session->mode == RF_REPLAYING)
+        session->replayer.progress->state = RF_STATE_FINISHED;
     session->mode = RF_OFF;
     int code = rf_reals.Abort(comm, errorcode);
     rf_leave_quietly();

@@ -71,19 +71,30 @@ bool rf_order_meet(void) {
     return !rf_self.foreign;
 }
 
+/* A rank alone that records again has the recorded turns; there is no library to enter anything
+   into. Where a recording takes a turn it plays one: whoever comes after it did not wait for more. */
+static bool again(void) {
+    return rf_the_session.mode == RF_RECORDING_AGAIN;
+}
+
 /* A callback of the program, made from inside such a call, is part of its turn. */
 static bool begin(void) {
     if (rf_self.in_turn)
         return false;
     rf_self.in_turn = true;
     rf_self.turn_depth = rf_depth;
-    if (rf_recording())
+    if (rf_recording() && !again())
         rf_lock(&rf_order.lock);
     return true;
 }
 
 static void take(const struct rf_here *here) {
-    rf_order.link->take(here->name, here->address, &rf_order.object);
+    if (!again()) {
+        rf_order.link->take(here->name, here->address, &rf_order.object);
+    } else {
+        rf_order.link->await(here->name, here->address);
+        rf_order.link->played();
+    }
 }
 
 void rf_turn_begin_ordered(const struct rf_here *here) {
@@ -110,7 +121,8 @@ void rf_turn_end_ordered(const struct rf_here *here) {
     if (rf_recording()) {
         if (!rf_self.taken)
             take(here);
-        rf_unlock(&rf_order.lock);
+        if (!again())
+            rf_unlock(&rf_order.lock);
     } else if (rf_self.awaited) {
         rf_order.link->played();
     }
@@ -120,5 +132,6 @@ void rf_turn_drop_ordered(void) {
     if (!rf_self.in_turn || rf_depth > rf_self.turn_depth)
         return;
     rf_self.in_turn = false;
-    rf_unlock(&rf_order.lock);
+    if (!again())
+        rf_unlock(&rf_order.lock);
 }

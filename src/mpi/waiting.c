@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "mpi/adapter.h"
+#include "mpi/kept.h"
 
 /* Both even. Where ranks share cores, Open MPI gives up its core in each look for nothing. */
 #define LOOKS_IN_A_CROWD 4u
@@ -69,7 +69,9 @@ static void make_progress(void) {
 bool rf_look(MPI_Request request, MPI_Status *status) {
     static int looking; /* two threads must not both put the handler aside */
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    if (rf_the_session.concurrent)
+    /* A rank alone does not ask the library, and may wait here for another thread. */
+    bool locked = rf_the_session.concurrent && !rf_alone();
+    if (locked)
         rf_lock(&looking);
     if (RF_ABI_LOOK_RAISES) {
         rf_reals.Comm_get_errhandler(MPI_COMM_WORLD, &handler);
@@ -82,7 +84,7 @@ bool rf_look(MPI_Request request, MPI_Status *status) {
         if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN)
             rf_reals.Errhandler_free(&handler);
     }
-    if (rf_the_session.concurrent)
+    if (locked)
         rf_unlock(&looking);
     return flag;
 }

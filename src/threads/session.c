@@ -96,14 +96,16 @@ static int find_rank(void) {
 }
 
 /* Where only one thread ever called, as in most programs that ask for all of MPI's thread support,
-   there is no order to follow. A log that cannot be read will be complained about. */
+   there is no order to follow; but a rank alone on the contents of its recording makes the calls
+   that it made there. A log that cannot be read will be complained about. */
 static bool is_to_be_replayed(void) {
     struct rf_error ignored = {0};
     if (!rf_thread_log_exist(rf_threads.trace, rf_threads.rank))
         return false;
     struct rf_thread_log *log = rf_thread_log_open(rf_threads.trace, rf_threads.rank, &ignored);
+    const char *scheme = getenv("REFRAIN_SCHEME");
     bool alone = log && rf_thread_log_threads(log) <= 1 && !rf_thread_log_head(log)->teams &&
-                 !getenv("REFRAIN_VALUES");
+                 !getenv("REFRAIN_VALUES") && !(scheme && strcmp(scheme, "data") == 0);
     rf_thread_log_close(log);
     return !alone;
 }
@@ -132,9 +134,8 @@ __attribute__((constructor)) static void look(void) {
     rf_threads.passes = true;
     if (mode)
         find_adapter_rank();
-    /* A rank alone is told its values as in any replay, and one of MCAPI has all its threads. */
-    bool alone = mode && strcmp(mode, "alone") == 0 && (getenv("REFRAIN_VALUES") || adapter_rank);
-    if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && !alone))
+    if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 &&
+                  strcmp(mode, "alone") != 0))
         return;
     rf_threads.replays = strcmp(mode, "record") != 0;
     rf_threads.order = order ? order_of(order) : RF_ORDER_EDGES;

@@ -537,7 +537,7 @@ check_multiple() {
     expect_in "$stderr" "hint: refrain record --threads mpirun.openmpi"
     run_apart "$REFRAIN" replay --race-detect --rank 1
     expect_status 120
-    expect_in "$stderr" "a rank alone does not play the order of its threads"
+    expect_in "$stderr" "--race-detect: looks at all ranks of a job, not at one alone"
 }
 
 @test "without valgrind it says what to install" {
