@@ -1,5 +1,6 @@
 #include "verdict.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -42,6 +43,14 @@ static bool is_alone(const struct rf_replayed *replayed) {
     return replayed->alone != RF_NOT_ALONE;
 }
 
+/* One thread of the rank ended the process by the recorded signal. Others may not have come as far
+   as they had then. */
+static bool fell(const struct rf_progress *rank, const struct rf_rank_summary *recorded) {
+    int number = (int)rank->signal;
+    return number && number != SIGTERM && number != SIGINT && recorded &&
+           recorded->ending.how == RF_END_NONE && recorded->ending.code == number;
+}
+
 /* Did every rank come to the end of its recording? If not, a rank that ended the job as it did in
    the recording (by a crash, an abort, an exit) may have cut the others short. */
 static enum rf_verdict compare_ends(const struct rf_replayed *replayed) {
@@ -55,7 +64,7 @@ static enum rf_verdict compare_ends(const struct rf_replayed *replayed) {
         bool cut = rf_at_cut(replayed->summary, rank);
         all = all && (finished || cut);
         /* The job may have ended sooner when the rank was extracted than when it was recorded. */
-        cause = cause || cut || rank->state == RF_STATE_LEFT ||
+        cause = cause || cut || rank->state == RF_STATE_LEFT || fell(rank, recorded) ||
                 (finished && recorded && recorded->ending.how != RF_END_FINALIZE);
     }
     if (all)

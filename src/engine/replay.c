@@ -99,7 +99,7 @@ bool rf_replay_at_cut(struct rf_session *session) {
     if (!replayer->shared || rf_replay_peek(session) || replayer->free)
         return false;
     const struct rf_ending *ending = rf_reader_ending(replayer->reader);
-    return ending->how == RF_END_NONE || ending->incomplete;
+    return ending->how != RF_END_FINALIZE || ending->incomplete;
 }
 
 /* A debugger has its breakpoint here: one stop, however many events are played before. */

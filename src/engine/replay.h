@@ -53,9 +53,11 @@ bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char 
 const struct rf_event *rf_replay_peek(struct rf_session *session);
 void rf_replay_take(struct rf_replayer *replayer);
 /* The same for a call that cannot go on without an event. A thread whose recording was cut off
-   waits until all others are where theirs was: what it does then, nobody told. */
+   waits until all others are where theirs was: what it does then, nobody told. It waits for ever if
+   another one is going to end the process. */
 const struct rf_event *rf_replay_need(struct rf_session *session);
-/* Is this thread there, and others are not? */
+/* Is this thread there, and others are not? Who ends the process, by exit or MPI_Abort, cuts off the
+   other threads, too. */
 bool rf_replay_at_cut(struct rf_session *session);
 /* Does nothing: where a debugger finds the rank when it has played as many events as it asked. */
 void rf_replay_stop(void);

@@ -150,9 +150,9 @@ const struct rf_event *rf_expect(const struct rf_here *here, uint32_t kinds, MPI
                                             : rf_channel_of(&rf_mpi.channels, comm);
     const struct rf_event *event =
         rf_free() ? NULL : rf_replay_expect(session, here, kinds, channel, asked);
-    if (!event)
-        rf_free();
-    else if (session->shared)
+    if (!event && rf_free())
+        rf_kept_settle();
+    if (event && session->shared)
         compare_channel(here, event, asked, comm);
     return event;
 }

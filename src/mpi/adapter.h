@@ -328,6 +328,8 @@ struct rf_patience {
 /* Called between two looks, and when it has happened. */
 void rf_wait_a_little(struct rf_patience *patience);
 void rf_waited(const struct rf_patience *patience);
+/* Replay: until the other threads of the process have nothing more to do, at most so long. */
+void rf_wait_until_idle(int seconds);
 /* Replay: a failed test or probe is answered without the library; let it get on now and then. */
 void rf_answer_failure(void);
 

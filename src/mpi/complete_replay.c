@@ -5,6 +5,8 @@
    statuses, handles and error handlers are treated as that function treats them. */
 #include "mpi/complete_replay.h"
 
+#include "mpi/kept.h"
+
 /* Mostly once, after rf_await(). A generalized request is complete when the program says so, maybe
    in another thread, and nobody rings for that. */
 #define AGAIN(call, condition)                                                                     \
@@ -63,10 +65,10 @@ static void must_end_here(const struct rf_here *here, MPI_Request request) {
     const struct rf_stand_in *stand_in = rf_stand_in_find(request);
     if (!(stand_in && stand_in->held) && !rf_undecided_has(request))
         return;
+    const struct rf_event *event = rf_free() ? NULL : rf_replay_need(&rf_the_session);
     if (rf_free())
-        return;
-    const struct rf_event *event = rf_replay_need(&rf_the_session);
-    if (!rf_free())
+        rf_kept_settle();
+    else
         rf_diverge(&rf_the_session, here, event, NULL,
                    "the program waits for a request that was not completed in the recording");
 }

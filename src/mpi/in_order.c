@@ -8,11 +8,10 @@
 #include "mpi/complete_replay.h"
 #include "mpi/receive.h"
 
-/* Replay: a thread whose recording was cut off in this very call has posted its receive, and what
-   that took, if anything, nobody knows. */
+/* Replay: a thread whose recording was cut off in this very call has posted its receive. */
 static int post_again(const struct rf_here *here, struct rf_blocking *call,
                       const struct rf_receive *receive, MPI_Request *request) {
-    if (call->wild && !rf_recorded_error(here) && rf_replay_at_cut(&rf_the_session))
+    if (call->wild && !rf_recorded_error(here) && rf_is_to_be_parked())
         return rf_stand_in_park(receive, RF_MATCH_UNKNOWN, request);
     rf_blocking_replay(here, call);
     return rf_receive_post(receive, call->source, call->tag, request);

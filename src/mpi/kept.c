@@ -29,7 +29,7 @@ struct call {
     uint32_t function : 12, thread : 20;
     int32_t code; /* error class */
 };
-_Static_assert(RF_FUNCTIONS < RF_LOOK && RF_MOST_STRANDS <= 1 << 20, "they fit into a call");
+_Static_assert(RF_FUNCTIONS < RF_RELEASE && RF_MOST_STRANDS <= 1 << 20, "they fit into a call");
 
 void *rf_kept_room(void *old, size_t size) {
     void *room = realloc(old, size ? size : 1);
@@ -158,17 +158,29 @@ static bool is_next(void) {
 
 /* Alone: it may be another thread's turn now. */
 static void pass_on(void) {
-    if (peek() && is_next())
+    if (!rf_the_session.shared || (peek() && is_next()))
         return;
     __atomic_add_fetch(&stream.turn, 1, __ATOMIC_RELEASE);
     if (stream.asleep)
         futex(&stream.turn, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
+/* Alone: what was parked is posted when the stream comes there, by whoever does: the thread that did
+   so then may never call again. */
+static void post_parked(void) {
+    while (peek() && stream.next.function == RF_RELEASE) {
+        stream.ready = false;
+        rf_stand_ins_post();
+    }
+}
+
 void rf_kept_release(void) {
+    bool goes_on = held == 1 && rf_alone() && rf_the_session.shared && !stream.over;
+    if (goes_on)
+        post_parked();
     if (--held != 0 || !rf_the_session.concurrent)
         return;
-    if (rf_alone() && rf_the_session.shared && !stream.over)
+    if (goes_on)
         pass_on();
     rf_unlock(&stream.lock);
 }
@@ -199,6 +211,21 @@ static void await_turn(void) {
         rf_progress_go(&rf_the_session.replayer);
 }
 
+bool rf_kept_begin(unsigned what) {
+    if (!rf_the_session.shared || (rf_layer != RF_LAYER_KEEPING && !rf_alone()))
+        return false;
+    rf_kept_call(what, MPI_SUCCESS);
+    return true;
+}
+
+void rf_kept_settle(void) {
+    if (!rf_alone() || !rf_the_session.shared || !rf_mpi.stand_ins.held)
+        return;
+    rf_kept_hold();
+    await_turn();
+    rf_kept_release();
+}
+
 bool rf_kept_next_is(unsigned function) {
     rf_kept_hold();
     await_turn();
@@ -207,28 +234,6 @@ bool rf_kept_next_is(unsigned function) {
     return found;
 }
 
-static double time_used(void) {
-    struct timespec used;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-    return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
-}
-
-static void sleep_milliseconds(long milliseconds) {
-    nanosleep(&(struct timespec){.tv_nsec = milliseconds * 1000000}, NULL);
-}
-
-/* Other threads may have something to do yet: perhaps what the process ended of. */
-static void let_others_finish(void) {
-    double used = time_used();
-    rf_progress_wait(&rf_the_session.replayer, &rf_current, RF_NO_PEER, RF_NO_PEER);
-    rf_unlock(&stream.lock);
-    for (int idle = 0; idle < 5; idle++) {
-        sleep_milliseconds(100);
-        if (time_used() - used > 0.002)
-            idle = -1;
-        used = time_used();
-    }
-}
 
 /* ---- the end ---- */
 
@@ -247,7 +252,7 @@ bool rf_kept_used(const struct rf_here *here) {
         rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
     while (rf_the_session.shared && peek() && !is_next()) {
         rf_unlock(&stream.lock);
-        sleep_milliseconds(1);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         rf_lock(&stream.lock);
     }
     bool used = !peek();
@@ -286,8 +291,12 @@ static _Noreturn void end_here(void) {
     const struct rf_error *error = rf_contents_reader_error(reader);
     if (error->text[0])
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "%s", error->text);
-    if (rf_the_session.shared)
-        let_others_finish();
+    if (rf_the_session.shared) {
+        /* Other threads may have something to do yet: perhaps what the process ended of. */
+        rf_progress_wait(&rf_the_session.replayer, &rf_current, RF_NO_PEER, RF_NO_PEER);
+        rf_unlock(&stream.lock);
+        rf_wait_until_idle(INT_MAX);
+    }
     fprintf(stderr,
             "refrain: rank %d was ended in this call, %s, when its contents were kept: it ends "
             "here\n",
@@ -397,9 +406,9 @@ static const char *name_of(unsigned function) {
 #include "mpi/functions.def"
 #undef RF_FUNCTION
     };
-    if (function == RF_LOOK)
-        function = RF_FN_Request_get_status;
-    return function < RF_FUNCTIONS ? names[function] : "a call from another thread";
+    return function < RF_FUNCTIONS       ? names[function]
+           : function == SEVERAL_THREADS ? "a call from another thread"
+                                         : "what came after the end of the recording";
 }
 
 static void put_call(unsigned function, int32_t code) {
@@ -434,6 +443,7 @@ static struct call take_call(void) {
             rf_through_change(stream.next.code);
         else
             return stream.next;
+        pass_on();
     }
 }
 

@@ -48,10 +48,19 @@ int rf_kept_thread(void);
    that the library returned with is returned again. From here to the end of the call this thread
    has the stream and all tables for itself, and must not call what may block. */
 int rf_kept_call(unsigned function, int code);
-/* A look at a request, of a program that has outrun its recording. */
+/* What a replay does on its own account where a recording was cut off. When is a matter of what the
+   other threads do, so a rank alone is told: a look at a request, a receive that is parked, and those
+   that are posted for real. */
 #define RF_LOOK 0xffcu
+#define RF_PARK 0xffbu
+#define RF_RELEASE 0xffau
+/* Such a thing that several calls make up. False if threads are not told apart; else it has an end
+   as any call. */
+bool rf_kept_begin(unsigned what);
 /* Alone: does what was kept go on with this call? */
 bool rf_kept_next_is(unsigned function);
+/* Alone: this thread is going to call, and what is parked may have to be posted before. */
+void rf_kept_settle(void);
 /* The end of a call. Returns the code. */
 int rf_kept_done(int code);
 /* The same; alone, the error handler hears of an error. */

@@ -1,5 +1,6 @@
 /* From MPI_Init to the end: opens and closes the session of this process. */
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,9 +12,15 @@
 
 static pid_t owner;
 
+/* A replay whose threads call lets the others come to where they were when one of them crashed. */
 static void note_signal(int number) {
     if (rf_recording())
         rf_recorder_signal(&rf_the_session.recorder, number);
+    if (rf_the_session.mode != RF_REPLAYING && rf_the_session.mode != RF_RECORDING_AGAIN)
+        return;
+    rf_the_session.replayer.progress->signal = (uint32_t)number;
+    if (number != SIGTERM && number != SIGINT)
+        rf_wait_until_idle(3);
 }
 
 static void stop_job(int code) {
@@ -37,10 +44,12 @@ static void forget_in_child(void) {
 
 static void finish_alone(struct rf_session *session, const struct rf_here *here);
 
-/* Other threads go on while this one ends the program. Those of a rank alone come to nothing any
-   more, so nobody must wait for them. */
+/* Other threads go on while this one ends the program. They do what they had done by then, and are
+   followed no more; those of a rank alone have come to the end of what was kept. */
 static void leave_others(void) {
-    if (rf_alone())
+    if (rf_order.on && !rf_recording() && !rf_alone())
+        rf_order.link->settle();
+    if (!rf_recording() || rf_alone())
         rf_order_let_go();
     rf_kept_close(true);
 }
@@ -250,6 +259,8 @@ static void open_session(const struct rf_here *here) {
             open_alone(session, here, &node, trace);
         else
             open_contents(session, here, trace);
+        if (session->shared)
+            rf_signals_watch(note_signal);
     }
 }
 

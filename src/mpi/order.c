@@ -1,6 +1,8 @@
 #include "mpi/order.h"
 
 #include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
 
 #include "mpi/kept.h"
 #include "threads/adapter.h"
@@ -14,6 +16,10 @@ RF_EXPORT rf_adapter_differs refrain_adapter_differs;
 /* The library for threads says that a replay differs where threads meet. */
 void refrain_adapter_differs(const char *function, uintptr_t address, const char *text) {
     struct rf_here here = {function, 0, address};
+    if (!rf_the_session.replayer.progress) { /* nobody watches before MPI_Init */
+        fprintf(stderr, "refrain: the replay diverged before MPI_Init: %s: %s\n", function, text);
+        _exit(RF_EXIT_DIVERGED);
+    }
     rf_diverge(&rf_the_session, address ? &here : NULL, NULL, NULL, "%s", text);
 }
 

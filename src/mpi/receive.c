@@ -4,6 +4,8 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "mpi/kept.h"
+
 /* ---- naming the message ---- */
 
 static struct rf_asked asked_for(int source, int tag) {
@@ -37,12 +39,18 @@ bool rf_end_of_trust(MPI_Comm comm, int source, int tag) {
     return rf_free();
 }
 
+bool rf_is_to_be_parked(void) {
+    struct rf_session *session = &rf_the_session;
+    if (rf_alone() && session->shared && !rf_replay_peek(session))
+        return rf_kept_next_is(RF_PARK);
+    return rf_replay_at_cut(session);
+}
+
 /* A call that failed without a message was refused for its arguments, and will be again. */
 enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag) {
     if (rf_recorded_error(here))
         return RF_MATCH_KNOWN;
-    /* The thread was cut off, the others were not yet. */
-    if (rf_replay_at_cut(&rf_the_session))
+    if (rf_is_to_be_parked())
         return RF_MATCH_UNKNOWN;
     struct rf_asked asked = asked_for(*source, *tag);
     const struct rf_event *event = rf_expect(here, RF_IS(POST), comm, &asked);

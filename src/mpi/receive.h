@@ -110,6 +110,10 @@ int rf_receive_in_order(const struct rf_here *here, struct rf_blocking *call,
 int rf_replace_in_order(const struct rf_here *here, struct rf_blocking *call,
                         const struct rf_receive *receive, int dest, int tag);
 
+/* Replay: this thread was cut off and others are not yet, so what this receive took nobody knows. A
+   rank alone parks what was parked when its contents were kept. */
+bool rf_is_to_be_parked(void);
+
 /* What a wildcard receive that is posted now is going to take, according to the recording: then
    source and tag are those of the message. A rank that is free posts what it asks for. */
 enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *source, int *tag);

@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-#include "mpi/adapter.h"
+#include "mpi/kept.h"
 
 static int post(const struct rf_receive *receive, int source, int tag, MPI_Request *request) {
 #ifdef RF_ABI_LARGE_COUNTS
@@ -107,7 +107,7 @@ static void hold(struct rf_stand_in *stand_in, enum rf_match match) {
     unlock();
 }
 
-int rf_stand_in_park(const struct rf_receive *receive, enum rf_match match, MPI_Request *request) {
+static int park_new(const struct rf_receive *receive, enum rf_match match, MPI_Request *request) {
     int code = park(receive, request);
     if (code != MPI_SUCCESS)
         return code;
@@ -117,6 +117,12 @@ int rf_stand_in_park(const struct rf_receive *receive, enum rf_match match, MPI_
     stand_in->inner = *request;
     hold(stand_in, match);
     return MPI_SUCCESS;
+}
+
+int rf_stand_in_park(const struct rf_receive *receive, enum rf_match match, MPI_Request *request) {
+    bool kept = rf_kept_begin(RF_PARK);
+    int code = park_new(receive, match, request);
+    return kept ? rf_kept_done(code) : code;
 }
 
 int rf_stand_in_persistent(const struct rf_receive *receive, MPI_Request *request) {
@@ -138,10 +144,12 @@ struct rf_stand_in *rf_stand_in_find(MPI_Request request) {
 }
 
 int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int source, int tag) {
+    bool kept = match != RF_MATCH_KNOWN && rf_kept_begin(RF_PARK);
     hold(stand_in, match);
-    return match == RF_MATCH_KNOWN
-               ? rf_receive_post(&stand_in->receive, source, tag, &stand_in->inner)
-               : park(&stand_in->receive, &stand_in->inner);
+    int code = match == RF_MATCH_KNOWN
+                   ? rf_receive_post(&stand_in->receive, source, tag, &stand_in->inner)
+                   : park(&stand_in->receive, &stand_in->inner);
+    return kept ? rf_kept_done(code) : code;
 }
 
 MPI_Request rf_stand_in_inner(MPI_Request request) {
@@ -263,11 +271,8 @@ static struct rf_stand_in *release_one(void) {
     return first;
 }
 
-/* A thread that finds none held must find them posted. */
-void rf_stand_ins_release(void) {
+void rf_stand_ins_post(void) {
     struct rf_stand_in *released = NULL;
-    if (!rf_mpi.stand_ins.held && !rf_the_session.concurrent)
-        return;
     do {
         lock();
         released = rf_mpi.stand_ins.held ? release_one() : NULL;
@@ -275,6 +280,19 @@ void rf_stand_ins_release(void) {
         if (released && released->freed)
             free_both(released);
     } while (released);
+}
+
+/* A thread that finds none held must find them posted. */
+void rf_stand_ins_release(void) {
+    lock();
+    bool any = rf_mpi.stand_ins.held;
+    unlock();
+    if (!any || (rf_alone() && rf_the_session.shared))
+        return;
+    bool kept = rf_kept_begin(RF_RELEASE);
+    rf_stand_ins_post();
+    if (kept)
+        rf_kept_done(MPI_SUCCESS);
 }
 
 void rf_stand_ins_close(void) {

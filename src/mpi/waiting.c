@@ -1,6 +1,7 @@
 /* Waiting in a replay. What is waited for has happened in the recorded run, so it will come; until
    then the core belongs to the ranks that still have to make it happen. */
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "mpi/kept.h"
@@ -13,6 +14,9 @@
 #define LONGEST_FIRST_SLEEP 1600000
 #define LONGEST_SLEEP 3200000
 #define SLEEPS_WITH_A_RING 1000u
+#define ROUNDS_PER_SECOND 10
+#define IDLE_ROUNDS 5
+#define BUSY 0.2 /* of the time; who waits for messages looks for them now and then */
 
 /* A timer that is set and stopped again for nothing costs more than the sleep. Where rings come,
    the first sleep may be long; where they do not, it must be short. */
@@ -58,6 +62,22 @@ void rf_waited(const struct rf_patience *patience) {
         first_sleep = first_sleep < LONGEST_FIRST_SLEEP ? first_sleep * 2 : LONGEST_FIRST_SLEEP;
     else if (patience->sleeps)
         first_sleep = first_sleep > SHORTEST_SLEEP ? first_sleep / 2 : SHORTEST_SLEEP;
+}
+
+static double time_used(void) {
+    struct timespec used;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + (double)used.tv_nsec / 1e9;
+}
+
+/* Does nothing that a signal handler may not. */
+void rf_wait_until_idle(int seconds) {
+    double used = time_used();
+    for (int idle = 0, round = 0; idle < IDLE_ROUNDS && round / ROUNDS_PER_SECOND < seconds; round++) {
+        nanosleep(&(struct timespec){.tv_nsec = 1000000000 / ROUNDS_PER_SECOND}, NULL);
+        idle = time_used() - used < BUSY / ROUNDS_PER_SECOND ? idle + 1 : 0;
+        used = time_used();
+    }
 }
 
 /* Looks for a message that is never sent: harmless, and the library gets on with everything. */

@@ -81,6 +81,11 @@ static void goes_on(void) {
         rf_turn_goes_on(self);
 }
 
+static void settle(void) {
+    if (rf_threads.on && rf_threads.replays)
+        rf_threads_wait_for_others();
+}
+
 static void let_go(void) {
     if (!rf_threads.on || !rf_threads.replays)
         return;
@@ -103,6 +108,7 @@ const struct rf_threads_link refrain_threads_link = {
     .played = played,
     .blocks = blocks,
     .goes_on = goes_on,
+    .settle = settle,
     .let_go = let_go,
     .keeps_time = rf_keeps_time,
     .time = rf_time_value,

@@ -283,7 +283,7 @@ static bool open_replay(struct rf_error *error) {
 
 /* What the threads had done when one of them called exit() they do before it in a replay as well.
  */
-static void wait_for_others(void) {
+void rf_threads_wait_for_others(void) {
     for (uint32_t i = 0; i < rf_threads.places->count; i++) {
         const struct rf_thread_log_thread *record = rf_thread_log_thread(rf_threads.turns, i);
         while (record && rf_self != NULL && i != rf_self->number && !rf_threads.places->free &&
@@ -347,7 +347,7 @@ static void end_replay(int status) {
     if (self && !self->free) {
         rf_turn_wake(self);
         rf_turn_blocks(self, RF_OP_EXIT, 0);
-        wait_for_others();
+        rf_threads_wait_for_others();
         if (rf_thread_log_head(rf_threads.turns)->finished &&
             self->done < self->cursor.record->at_exit)
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
