@@ -289,6 +289,8 @@ void rf_replay_finish(struct rf_session *session, const struct rf_here *here, en
                       int32_t code) {
     static const char *const ways[] = {"was cut off", "finished", "aborted", "exited"};
     const struct rf_event *event = rf_replay_peek(session);
+    if (!event && session->replayer.shared && how != RF_END_FINALIZE)
+        rf_progress_wait(&session->replayer, here, RF_NO_PEER, RF_NO_PEER);
     /* Who ends the process does not wait for its other threads, but what they were told before is
        theirs. */
     while (!event && session->replayer.shared && !session->replayer.free &&

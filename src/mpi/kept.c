@@ -128,8 +128,9 @@ static struct {
 } stream;
 
 #define PER_THREAD static _Thread_local __attribute__((tls_model("initial-exec")))
-PER_THREAD unsigned held; /* how often this thread has taken the stream: calls in callbacks are part */
-PER_THREAD bool ends;     /* this thread ends the program */
+/* How often this thread has taken the stream: what it calls inside a call is part of that. */
+PER_THREAD unsigned held;
+PER_THREAD bool ends; /* this thread ends the program */
 
 int rf_kept_thread(void) {
     return rf_strand_here ? rf_strand_here->number : 0;
@@ -165,8 +166,8 @@ static void pass_on(void) {
         futex(&stream.turn, FUTEX_WAKE_PRIVATE, INT_MAX);
 }
 
-/* Alone: what was parked is posted when the stream comes there, by whoever does: the thread that did
-   so then may never call again. */
+/* Alone: what was parked is posted when the stream comes there, by whoever does: the thread that
+   did so then may never call again. */
 static void post_parked(void) {
     while (peek() && stream.next.function == RF_RELEASE) {
         stream.ready = false;
@@ -210,30 +211,6 @@ static void await_turn(void) {
     if (waited)
         rf_progress_go(&rf_the_session.replayer);
 }
-
-bool rf_kept_begin(unsigned what) {
-    if (!rf_the_session.shared || (rf_layer != RF_LAYER_KEEPING && !rf_alone()))
-        return false;
-    rf_kept_call(what, MPI_SUCCESS);
-    return true;
-}
-
-void rf_kept_settle(void) {
-    if (!rf_alone() || !rf_the_session.shared || !rf_mpi.stand_ins.held)
-        return;
-    rf_kept_hold();
-    await_turn();
-    rf_kept_release();
-}
-
-bool rf_kept_next_is(unsigned function) {
-    rf_kept_hold();
-    await_turn();
-    bool found = peek() && stream.next.function == function;
-    rf_kept_release();
-    return found;
-}
-
 
 /* ---- the end ---- */
 
@@ -429,22 +406,30 @@ static void keep_call(unsigned function, int code) {
     put_call(function, class);
 }
 
-/* The next call, without what comes before it. */
-static struct call take_call(void) {
+/* Alone: waits for the next call of this thread, and does what comes before it; false at the end.
+ */
+static bool reach_call(void) {
     for (;;) {
         await_turn();
         if (!peek())
-            end_here();
+            return false;
+        if (stream.next.function != ORPHAN && stream.next.function != CHANGE)
+            return true;
         stream.ready = false;
-        notice_end();
         if (stream.next.function == ORPHAN)
             rf_through_orphan(stream.next.code);
-        else if (stream.next.function == CHANGE)
-            rf_through_change(stream.next.code);
         else
-            return stream.next;
+            rf_through_change(stream.next.code);
         pass_on();
     }
+}
+
+static struct call take_call(void) {
+    if (!reach_call())
+        end_here();
+    stream.ready = false;
+    notice_end();
+    return stream.next;
 }
 
 int rf_kept_call(unsigned function, int code) {
@@ -459,6 +444,28 @@ int rf_kept_call(unsigned function, int code) {
                    "what was kept belongs to %s, but the program calls %s", name_of(call.function),
                    name_of(function));
     return call.code;
+}
+
+bool rf_kept_begin(unsigned what) {
+    if (!rf_the_session.shared || (rf_layer != RF_LAYER_KEEPING && !rf_alone()))
+        return false;
+    rf_kept_call(what, MPI_SUCCESS);
+    return true;
+}
+
+void rf_kept_settle(void) {
+    if (!rf_alone() || !rf_the_session.shared || !rf_mpi.stand_ins.held)
+        return;
+    rf_kept_hold();
+    reach_call();
+    rf_kept_release();
+}
+
+bool rf_kept_next_is(unsigned function) {
+    rf_kept_hold();
+    bool found = reach_call() && stream.next.function == function;
+    rf_kept_release();
+    return found;
 }
 
 void rf_kept_orphan(int32_t number) {

@@ -49,8 +49,8 @@ int rf_kept_thread(void);
    has the stream and all tables for itself, and must not call what may block. */
 int rf_kept_call(unsigned function, int code);
 /* What a replay does on its own account where a recording was cut off. When is a matter of what the
-   other threads do, so a rank alone is told: a look at a request, a receive that is parked, and those
-   that are posted for real. */
+   other threads do, so a rank alone is told: a look at a request, a receive that is parked, and
+   those that are posted for real. */
 #define RF_LOOK 0xffcu
 #define RF_PARK 0xffbu
 #define RF_RELEASE 0xffau

@@ -319,8 +319,8 @@ static int kept_Testall(int count, MPI_Request *requests, int *flag, MPI_Status 
 }
 
 /* The one that was chosen; none if there was nothing to choose from. */
-static MPI_Comm complete_one(int index, int count, MPI_Request *requests,
-                             struct rf_scratch *before, MPI_Status *status, bool wanted) {
+static MPI_Comm complete_one(int index, int count, MPI_Request *requests, struct rf_scratch *before,
+                             MPI_Status *status, bool wanted) {
     MPI_Comm comm = index == MPI_UNDEFINED ? RF_NO_COMM : hearer(claim_of(before, index));
     if (index != MPI_UNDEFINED)
         complete(before, index, &requests[index], status, wanted);
@@ -383,7 +383,8 @@ static int kept_Waitsome(int count, MPI_Request *requests, int *done, int *indic
     bool wanted = statuses != MPI_STATUSES_IGNORE;
     MPI_Status *seen = wanted ? statuses : before->statuses;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Waitsome(count, requests, done, indices, seen);
-    return complete_some(RF_FN_Waitsome, code, count, requests, before, done, indices, seen, wanted);
+    return complete_some(RF_FN_Waitsome, code, count, requests, before, done, indices, seen,
+                         wanted);
 }
 
 static int kept_Testsome(int count, MPI_Request *requests, int *done, int *indices,
@@ -394,7 +395,8 @@ static int kept_Testsome(int count, MPI_Request *requests, int *done, int *indic
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Testsome(count, requests, done, indices, seen);
     if (!is_kept(code, *done))
         return give_back(before, count, code);
-    return complete_some(RF_FN_Testsome, code, count, requests, before, done, indices, seen, wanted);
+    return complete_some(RF_FN_Testsome, code, count, requests, before, done, indices, seen,
+                         wanted);
 }
 
 /* ---- persistent requests ---- */

@@ -39,8 +39,7 @@ static void add_region(MPI_Win win, void *memory, size_t size, bool allocated) {
     char *copy = rf_alone() ? NULL : rf_kept_room(NULL, size);
     if (copy && size)
         memcpy(copy, memory, size);
-    regions[region_count++] =
-        (struct region){region_number++, win, memory, copy, size, allocated};
+    regions[region_count++] = (struct region){region_number++, win, memory, copy, size, allocated};
 }
 
 static void remove_region(int32_t place) {

@@ -78,7 +78,8 @@ bool rf_order_meet(void) {
 }
 
 /* A rank alone that records again has the recorded turns; there is no library to enter anything
-   into. Where a recording takes a turn it plays one: whoever comes after it did not wait for more. */
+   into. Where a recording takes a turn it plays one: whoever comes after it did not wait for more.
+ */
 static bool again(void) {
     return rf_the_session.mode == RF_RECORDING_AGAIN;
 }

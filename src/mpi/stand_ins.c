@@ -37,7 +37,8 @@ static int park(const struct rf_receive *receive, MPI_Request *request) {
     int code = MPI_SUCCESS;
     lock();
     if (!stand_ins->has_parking) {
-        code = rf_library.Comm_dup(MPI_COMM_SELF, &stand_ins->parking); /* ours in a rank alone, too */
+        code =
+            rf_library.Comm_dup(MPI_COMM_SELF, &stand_ins->parking); /* ours in a rank alone, too */
         stand_ins->has_parking = code == MPI_SUCCESS;
     }
     unlock();

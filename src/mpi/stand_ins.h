@@ -82,8 +82,8 @@ void rf_stand_in_cancelled(MPI_Request request);
 int rf_stand_in_free(struct rf_stand_in *stand_in, MPI_Request *request);
 /* True if a parked receive could take this message: then it has taken an earlier one. */
 bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag);
-/* The recording is over: posts what is parked, in order. A rank alone is told when (kept.h), and does
-   so then. */
+/* The recording is over: posts what is parked, in order. A rank alone is told when (kept.h), and
+   does so then. */
 void rf_stand_ins_release(void);
 void rf_stand_ins_post(void);
 void rf_stand_ins_close(void);

@@ -73,7 +73,8 @@ static double time_used(void) {
 /* Does nothing that a signal handler may not. */
 void rf_wait_until_idle(int seconds) {
     double used = time_used();
-    for (int idle = 0, round = 0; idle < IDLE_ROUNDS && round / ROUNDS_PER_SECOND < seconds; round++) {
+    for (int idle = 0, round = 0; idle < IDLE_ROUNDS && round / ROUNDS_PER_SECOND < seconds;
+         round++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000000 / ROUNDS_PER_SECOND}, NULL);
         idle = time_used() - used < BUSY / ROUNDS_PER_SECOND ? idle + 1 : 0;
         used = time_used();

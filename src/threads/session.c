@@ -134,8 +134,8 @@ __attribute__((constructor)) static void look(void) {
     rf_threads.passes = true;
     if (mode)
         find_adapter_rank();
-    if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 &&
-                  strcmp(mode, "alone") != 0))
+    if (!mode ||
+        (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && strcmp(mode, "alone") != 0))
         return;
     rf_threads.replays = strcmp(mode, "record") != 0;
     rf_threads.order = order ? order_of(order) : RF_ORDER_EDGES;
