@@ -10,6 +10,8 @@
 #include "engine/signals.h"
 #include "mpi/kept.h"
 
+#define MOMENTS 3000 /* of a millisecond */
+
 static pid_t owner;
 
 /* A replay whose threads call lets the others come to where they were when one of them crashed. */
@@ -44,11 +46,13 @@ static void forget_in_child(void) {
 
 static void finish_alone(struct rf_session *session, const struct rf_here *here);
 
-/* Other threads go on while this one ends the program. They do what they had done by then, and are
-   followed no more; those of a rank alone have come to the end of what was kept. */
+/* Other threads go on while this one ends the program. They do what they had done by then, which
+   takes a moment, and are followed no more; those of a rank alone have come to the end of what was
+   kept. */
 static void leave_others(void) {
-    if (rf_order.on && !rf_recording() && !rf_alone())
-        rf_order.link->settle();
+    bool replays = rf_order.on && !rf_recording() && !rf_alone();
+    for (int i = 0; replays && i < MOMENTS && !rf_order.link->settled(); i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     if (!rf_recording() || rf_alone())
         rf_order_let_go();
     rf_kept_close(true);

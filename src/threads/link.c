@@ -81,9 +81,8 @@ static void goes_on(void) {
         rf_turn_goes_on(self);
 }
 
-static void settle(void) {
-    if (rf_threads.on && rf_threads.replays)
-        rf_threads_wait_for_others();
+static bool settled(void) {
+    return !rf_threads.on || !rf_threads.replays || rf_threads_others_done();
 }
 
 static void let_go(void) {
@@ -108,7 +107,7 @@ const struct rf_threads_link refrain_threads_link = {
     .played = played,
     .blocks = blocks,
     .goes_on = goes_on,
-    .settle = settle,
+    .settled = settled,
     .let_go = let_go,
     .keeps_time = rf_keeps_time,
     .time = rf_time_value,

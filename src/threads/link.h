@@ -38,9 +38,8 @@ struct rf_threads_link {
     /* Replay: the thread is in a call that may block, and has come out of it. */
     void (*blocks)(const char *name, uintptr_t address);
     void (*goes_on)(void);
-    /* Replay: this thread ends the process. Waits until the others have done what they had done
-       then. */
-    void (*settle)(void);
+    /* Replay: this thread ends the process. Have the others done what they had done then? */
+    bool (*settled)(void);
     /* Replay: the recording cannot be followed any more; from here on all threads run free. */
     void (*let_go)(void);
     /* Are times to be kept? (--values time) The value that is returned to the program: that of now,

@@ -281,15 +281,21 @@ static bool open_replay(struct rf_error *error) {
 
 /* ---- beginning and end ---- */
 
-/* What the threads had done when one of them called exit() they do before it in a replay as well.
- */
-void rf_threads_wait_for_others(void) {
+bool rf_threads_others_done(void) {
     for (uint32_t i = 0; i < rf_threads.places->count; i++) {
         const struct rf_thread_log_thread *record = rf_thread_log_thread(rf_threads.turns, i);
-        while (record && rf_self != NULL && i != rf_self->number && !rf_threads.places->free &&
-               rf_threads.places->place[i].done < record->at_exit)
-            rf_nap(200000);
+        if (record && rf_self != NULL && i != rf_self->number && !rf_threads.places->free &&
+            rf_threads.places->place[i].done < record->at_exit)
+            return false;
     }
+    return true;
+}
+
+/* What the threads had done when one of them called exit() they do before it in a replay as well.
+ */
+static void wait_for_others(void) {
+    while (!rf_threads_others_done())
+        rf_nap(200000);
 }
 
 /* The OpenMP of Clang and of Intel's compilers, whose calls are not hooked: is it loaded? */
@@ -347,7 +353,7 @@ static void end_replay(int status) {
     if (self && !self->free) {
         rf_turn_wake(self);
         rf_turn_blocks(self, RF_OP_EXIT, 0);
-        rf_threads_wait_for_others();
+        wait_for_others();
         if (rf_thread_log_head(rf_threads.turns)->finished &&
             self->done < self->cursor.record->at_exit)
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");

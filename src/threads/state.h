@@ -170,8 +170,8 @@ void rf_stranger_calls(uintptr_t address);
 void rf_futex_used(uintptr_t address);
 /* Leaves a note for the closing lines of a recording that leaves out threads. */
 void rf_threads_unasked(void);
-/* Replay: until the others have done what they had done when this thread ended the process. */
-void rf_threads_wait_for_others(void);
+/* Replay: have the others done what they had done when this thread ended the process? */
+bool rf_threads_others_done(void);
 /* An adapter tells the number of this process: its log gets its name. */
 void rf_threads_named(int rank);
 /* A thread that is about to be created; NULL: it is not to be recorded. In a replay it is the one

@@ -154,19 +154,53 @@ data_of_a_bad_end() {
     expect_in "$stderr" "rank-0.checks"
 }
 
-# mpi4py asks for MPI_THREAD_MULTIPLE.
-@test "Open MPI: what several threads may call is recorded without contents, and says so" {
-    launch=(mpirun.openmpi -n 2 /usr/bin/python3 "$PROGRAMS/openmpi/python_wildcard.py")
-    run_apart timeout -k 5 60 "$REFRAIN" record -q -s data --check crc32c -o trace "${launch[@]}"
-    expect_status 0
-    expect_in "$stderr" "messages are not checked: the program asked for MPI_THREAD_MULTIPLE"
-    expect_in "$stderr" "contents are not kept: the program asked for MPI_THREAD_MULTIPLE"
+# mpi4py asks for MPI_THREAD_MULTIPLE. Everything at once: contents, checksums, values.
+@test "Open MPI: contents and checksums of a Python program" {
+    launch=(mpirun.openmpi -n 3 /usr/bin/python3 "$PROGRAMS/openmpi/python_wildcard.py")
+    record -s data --check crc32c "${launch[@]}"
+    recorded=$(grep '^rank' <<< "$output" | sort)
+    [ -z "$stderr" ]
     replay
     expect_status 0
-    run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace
-    expect_status 122
-    run_apart timeout -k 5 60 "$REFRAIN" extract --rank 1 trace
-    expect_status 0
-    run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace
-    expect_status 0
+    [ "$(grep '^rank' <<< "$output" | sort)" = "$recorded" ]
+    for rank in 0 2; do
+        run_apart timeout -k 5 60 "$REFRAIN" replay --rank $rank trace
+        expect_status 0
+        [ "$output" = "$(grep "^rank $rank: " <<< "$recorded")" ]
+        expect_in "$stderr" "rank $rank alone"
+        expect_in "$stderr" "no difference"
+    done
 }
+
+# What the interpreter does at its start depends on what its standard streams are: pipes, as in a job.
+@test "Open MPI: a Python program with values, extracted" {
+    launch=(mpirun.openmpi -n 3 /usr/bin/python3 "$PROGRAMS/openmpi/python_wildcard.py")
+    record --values all "${launch[@]}"
+    recorded=$(grep '^rank' <<< "$output" | sort)
+    run_apart timeout -k 5 60 "$REFRAIN" extract --rank 0,1 trace
+    expect_status 0
+    for rank in 0 1; do
+        said=$(timeout -k 5 60 "$REFRAIN" replay -q --rank $rank trace < /dev/null 2>&1 | cat)
+        [ "$said" = "$(grep "^rank $rank: " <<< "$recorded")" ]
+    done
+    said=$(timeout -k 5 60 "$REFRAIN" debug --rank 0 --event 20 --batch refrain-where trace < /dev/null 2>&1 | cat)
+    expect_in "$said" "rank 0: 21 of"
+}
+
+# Four threads of each rank call MPI; each has its own checksums.
+checks_of_threads() {
+    launch "$1" 3 thr_both
+    record --check crc32c "${launch[@]}"
+    recorded=$(sort <<< "$output")
+    for _ in 1 2; do
+        replay
+        expect_status 0
+        [ "$(sort <<< "$output")" = "$recorded" ]
+    done
+    CHANGED=1 replay
+    expect_status 121
+    expect_in "$stderr" "the message from rank 2 with tag 1, 12 bytes, has other contents"
+}
+
+@test "Open MPI: checksums of threads that call MPI" { checks_of_threads openmpi; }
+@test "MPICH: checksums of threads that call MPI" { checks_of_threads mpich; }

@@ -110,6 +110,33 @@ check_order() {
 @test "Open MPI: a crash in some orders comes back alone" { check_order openmpi; }
 @test "MPICH: a crash in some orders comes back alone" { check_order mpich; }
 
+# One thread of rank 1 crashes while three others are in MPI.
+check_thread_crash() {
+    record_until "$1" bad thr_crash
+    local said recorded=$expected
+    said=$(grep '^rank 1: ' <<< "$output")
+    extract 0-3
+    for _ in 1 2; do
+        alone 1
+        expect_status 139
+        [ "$output" = "$said" ]
+        expect_in "$stderr" "no difference; the recorded rank was ended by SIGSEGV"
+    done
+    alone 2
+    expect_status 143
+    expect_in "$stderr" "rank 2 was ended in this call, MPI_"
+    mkdir ignored
+    run_apart timeout -k 5 60 "$REFRAIN" debug --rank 1 --batch 'frame function receive; print i; info threads' trace
+    expect_status 0
+    expect_in "$output" '$1 = 15'
+    expect_in "$stderr" "rank 1 stopped by SIGSEGV"
+
+    [ "$recorded" -eq 139 ]
+}
+
+@test "Open MPI: alone, a crash in one of several threads" { check_thread_crash openmpi; }
+@test "MPICH: alone, a crash in one of several threads" { check_thread_crash mpich; }
+
 # check_fatal MPI: the library ends the rank inside a call; alone it ends in that call.
 check_fatal() {
     record_until "$1" bad truncate

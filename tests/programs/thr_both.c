@@ -3,10 +3,14 @@
 
 enum { EACH = 12, SENDERS = 2, RECEIVERS = 2 };
 
+static int changed; /* CHANGED=1: one thread sends something else once */
+
 static void send(int number) {
     for (int i = 0; i < EACH; i++)
         for (int step = 1; step < world_size; step++) {
             int words[3] = {world_rank, number, i};
+            if (changed && world_rank == 2 && number == 1 && i == EACH / 2)
+                words[2]++;
             dawdle();
             MPI_Send(words, 3, MPI_INT, (world_rank + step) % world_size, number, MPI_COMM_WORLD);
         }
@@ -30,6 +34,7 @@ static void work(int number) {
 
 int main(int argc, char **argv) {
     begin_with(&argc, &argv, MPI_THREAD_MULTIPLE);
+    changed = getenv("CHANGED") != NULL;
     phase("both");
     run_crew(SENDERS + RECEIVERS, work);
     end();
