@@ -56,8 +56,8 @@ void rf_replay_take(struct rf_replayer *replayer);
    waits until all others are where theirs was: what it does then, nobody told. It waits for ever if
    another one is going to end the process. */
 const struct rf_event *rf_replay_need(struct rf_session *session);
-/* Is this thread there, and others are not? Who ends the process, by exit or MPI_Abort, cuts off the
-   other threads, too. */
+/* Is this thread there, and others are not? Who ends the process, by exit or MPI_Abort, cuts off
+   the other threads, too. */
 bool rf_replay_at_cut(struct rf_session *session);
 /* Does nothing: where a debugger finds the rank when it has played as many events as it asked. */
 void rf_replay_stop(void);
