@@ -93,6 +93,7 @@ bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *
         int result;
         while ((result = rf_thread_log_next(&cursor, &entry, error)) == RF_READ_EVENT)
             count(counts, &entry);
+        rf_thread_log_leave(&cursor);
         good = result == RF_READ_END;
     }
     good = good && rf_thread_log_whole(log, error);
@@ -271,6 +272,7 @@ bool rf_thread_dump(const char *directory, int rank, struct rf_symbols *symbols,
                (result = rf_thread_log_next(&cursor, &entry, error)) == RF_READ_EVENT)
             if ((all || entry.type != RF_THREAD_LOG_CHECK) && lines++ < limit)
                 print(&dump, i, &entry);
+        rf_thread_log_leave(&cursor);
     }
     bool good = result != RF_READ_DAMAGED && rf_thread_log_whole(dump.log, error);
     rf_thread_log_close(dump.log);

@@ -506,6 +506,7 @@ void rf_replay_end(struct rf_thread *self) {
         rf_turn_differs(self, RF_OP_NONE, 0,
                         "the thread ends before its recording does, with %llu operations",
                         (unsigned long long)self->recorded);
+    rf_thread_log_leave(&self->cursor);
     rf_turn_wake(self);
     self->place->state = RF_PLACE_ENDED;
     rf_turn_wake(self);

@@ -3,7 +3,10 @@
 
    The file is a head, tables of modules and sites, and blocks. A thread's first block begins with
    its record; the blocks of a thread are chained. What is in them is a sequence of entries, each
-   for one operation of that thread; most operations need none. */
+   for one operation of that thread; most operations need none.
+
+   When its process is gone the log is sealed: what it says is written anew, in less room and with
+   checksums. */
 #ifndef RF_TRACE_THREAD_LOG_H
 #define RF_TRACE_THREAD_LOG_H
 
@@ -14,6 +17,7 @@
 
 #define RF_THREAD_LOG_MAGIC "RFTURNS\n"
 #define RF_THREAD_LOG_VERSION 1u
+#define RF_THREAD_LOG_SEALED 2u  /* the version of one that is sealed */
 #define RF_THREAD_LOG_BLOCK 256u /* of which a thread has one at least */
 #define RF_THREAD_LOG_SITES 4096u
 #define RF_THREAD_LOG_MODULES 128u
@@ -78,14 +82,14 @@ struct rf_thread_log_thread {
     uint32_t state;     /* enum rf_thread_log_state */
     uint32_t cancelled; /* enum rf_thread_log_cancelled */
     uint64_t at_exit; /* operations done when another thread called exit(), or recording stopped */
-    uint64_t spare;
+    uint64_t chunks;  /* sealed: where its chunks begin in the file; 0: it left nothing */
 };
 
 struct rf_thread_log_block {
     uint32_t thread;
     uint32_t place; /* the how-manieth block of that thread, from 0 */
     uint32_t next;  /* 0: none yet */
-    uint32_t begun; /* 1 as soon as the rest is valid; sealed: see below */
+    uint32_t begun; /* 1 as soon as the rest is valid */
 };
 
 struct rf_thread_log_head {
@@ -101,9 +105,10 @@ struct rf_thread_log_head {
     uint32_t sites, modules;
     uint32_t finished; /* the process came to its end: 1 + the thread that called exit() */
     uint32_t stopped;  /* the file could not be lengthened: nothing more was recorded */
-    uint64_t seal;     /* 0, or a checksum of all of the head: then the blocks have theirs */
+    uint64_t seal;     /* sealed: a checksum of all that comes before the chunks */
     uint32_t unseen;   /* enum rf_thread_log_unseen: what the program used and nobody ordered */
     uint32_t teams;    /* 1: sizes of teams are kept, also if all were of one thread */
+    uint64_t bytes;    /* sealed: how long the file is */
 
     _Alignas(4096) struct rf_log_module module[RF_THREAD_LOG_MODULES];
     _Alignas(4096) struct rf_thread_log_site site[RF_THREAD_LOG_SITES];
@@ -117,15 +122,30 @@ _Static_assert(sizeof(struct rf_thread_log_head) % RF_THREAD_LOG_BLOCK == 0,
 uint64_t rf_thread_log_check(const struct rf_thread_log_head *head);
 uint32_t rf_thread_log_site_check(const struct rf_thread_log_site *site, uint32_t number);
 
-/* While it is written, a log has no checksums but of what stays the same. When its process is gone,
-   it is sealed: with a checksum of each block, in the place of `begun`, and one of the head. The
-   lowest bit of a block's is still whether it was begun. */
-#define RF_THREAD_LOG_BEGUN 1u
-#define RF_THREAD_LOG_SEALED 2u
-uint32_t rf_thread_log_block_seal(const struct rf_thread_log_block *block);
-uint64_t rf_thread_log_head_seal(const struct rf_thread_log_head *head);
-/* Seals DIR/rank-R.threads, which nobody writes any more, and gives back what its file has too
-   much. Leaves it as it is if it cannot be read. */
+/* ---- sealed ---- */
+
+/* A sealed log has of the head what comes before the tables, of the tables what is in use, the
+   records of all threads, and then the chunks of one thread after the other. It has no blocks. */
+#define RF_THREAD_LOG_FRONT (offsetof(struct rf_thread_log_head, bytes) + sizeof(uint64_t))
+
+#ifndef RF_THREAD_LOG_CHUNK
+#    define RF_THREAD_LOG_CHUNK (128u << 10) /* bytes of entries at most, before they are coded */
+#endif
+
+/* Entries of a thread, as they would be in its blocks, or coded. */
+struct rf_thread_log_chunk {
+    uint64_t check;   /* of all that follows here, and of where in the file that is */
+    uint32_t bytes;   /* that follow */
+    uint32_t entries; /* coded: how many; else 0 */
+};
+
+_Static_assert(sizeof(struct rf_thread_log_chunk) == 16, "layout of a chunk");
+
+uint64_t rf_thread_log_chunk_check(const void *chunk, uint32_t bytes, uint64_t offset);
+/* Of the `bytes` before the first chunk. */
+uint64_t rf_thread_log_seal_of(const void *begin, size_t bytes);
+/* Seals DIR/rank-R.threads, which nobody writes any more. Leaves it as it is if it cannot be read,
+   or there is no room for another one beside it. */
 void rf_thread_log_seal(const char *directory, int rank);
 
 /* The signature of a thread's operations, in which each one is mixed. */

@@ -6,6 +6,7 @@
 #include "thread_log.h"
 
 struct rf_thread_log;
+struct rf_thread_coding;
 
 /* An entry of a thread, about one of its operations. */
 struct rf_thread_log_entry {
@@ -17,7 +18,7 @@ struct rf_thread_log_entry {
     int code;        /* FAILURE */
     uint32_t run;
     int64_t value;        /* VALUE; CHECK: the signature */
-    const uint8_t *bytes; /* BYTES: `size` of `total` */
+    const uint8_t *bytes; /* BYTES: `size` of `total`; there until the next entry is read */
     uint32_t size, total;
 };
 
@@ -30,9 +31,12 @@ struct rf_thread_log_known {
 struct rf_thread_log_cursor {
     const struct rf_thread_log *turns;
     const struct rf_thread_log_thread *record;
-    const struct rf_thread_log_block *block;
-    const uint8_t *at, *end;
-    uint64_t operation; /* of the last entry */
+    const struct rf_thread_log_block *block; /* sealed: none, but */
+    uint64_t chunk, chunks_end;              /* where the next chunk is, and the last one ends */
+    const uint8_t *begin, *at, *end;         /* the last entry, and those that follow; not coded */
+    struct rf_thread_coding *coding;         /* what decodes, once that was needed, */
+    uint32_t coded;                          /* and how many entries are left there */
+    uint64_t operation;                      /* of the last entry */
     uint32_t failed_site;
     int failed_code; /* of the last failure; 0: there was none */
     struct rf_thread_log_known known[RF_THREAD_LOG_KNOWN];
@@ -61,9 +65,10 @@ const struct rf_thread_log_site *rf_thread_log_site(const struct rf_thread_log *
 const struct rf_log_module *rf_thread_log_module(const struct rf_thread_log *turns,
                                                  uint32_t number);
 
-/* False if the thread left nothing. */
+/* False if the thread left nothing; else rf_thread_log_leave() has to follow. */
 bool rf_thread_log_begin(const struct rf_thread_log *turns, uint32_t thread,
                          struct rf_thread_log_cursor *cursor);
+void rf_thread_log_leave(struct rf_thread_log_cursor *cursor);
 /* RF_READ_EVENT for an entry, RF_READ_END behind the last one, RF_READ_DAMAGED where what follows
    is unreadable. */
 int rf_thread_log_next(struct rf_thread_log_cursor *cursor, struct rf_thread_log_entry *entry,

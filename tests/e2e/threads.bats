@@ -623,7 +623,7 @@ EOT
     threads mutex_types
     record -q "${launch[@]}"
     cp -r trace whole
-    truncate -s 5000 trace/rank-0.threads
+    truncate -s -5 trace/rank-0.threads
     replay trace
     expect_status 122
     [ -z "$output" ]
@@ -638,11 +638,11 @@ EOT
     run_apart "$REFRAIN" check trace
     expect_status 122
     cp -r whole/. trace
-    printf '\377\376\375' | dd of=trace/rank-0.threads bs=1 seek=106600 conv=notrunc status=none
+    printf '\377\376\375' | dd of=trace/rank-0.threads bs=1 seek=296 conv=notrunc status=none
     replay trace
     expect_status 122
     [ -z "$output" ]
-    expect_in "$stderr" "rank-0.threads: is damaged at byte 106"
+    expect_in "$stderr" "rank-0.threads: is damaged at byte 296"
 }
 
 # From some moment on no file can be made longer, as on a full disk.

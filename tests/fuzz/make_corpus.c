@@ -1,7 +1,8 @@
 /* Writes small valid traces as a start for the fuzzers, one for each kind of stream:
    DIRECTORY/trace holds trace files of runs that ended, DIRECTORY/log the logs of killed runs, each
-   followed by its trace file; DIRECTORY/threads has blocks of a log of threads, behind four bytes
-   for threads_fuzz.c. Usage: make-corpus DIRECTORY */
+   followed by its trace file; DIRECTORY/threads has blocks of a log of threads, and records and
+   chunks of a sealed one, each behind four bytes for threads_fuzz.c. Usage: make-corpus DIRECTORY
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -52,18 +53,37 @@ static void make(const char *directory, const struct stream *stream, bool killed
     unlink(trace);
 }
 
-static void make_threads(const char *directory, uint8_t sealed) {
-    static struct sample sample;
+/* A file, without the head and the tables. */
+static void save_threads(const char *directory, uint8_t sealed, const uint8_t *bytes, size_t size) {
     const uint8_t how[4] = {4, 1, sealed, 0};
     char name[4096];
+    snprintf(name, sizeof name, "%s/threads/%s", directory, sealed ? "sealed" : "killed");
+    FILE *file = fopen(name, "wb");
+    if (!file || fwrite(how, sizeof how, 1, file) != 1 || fwrite(bytes, size, 1, file) != 1 ||
+        fclose(file))
+        exit(1);
+}
+
+static void make_threads(const char *directory) {
+    static struct sample sample;
+    static uint8_t sealed[sizeof sample];
+    const struct rf_thread_log_head *head = &sample.head;
+    char path[4096];
     sample_open(&sample, 0);
     sample_fill(&sample);
-    snprintf(name, sizeof name, "%s/threads/%s", directory, sealed ? "sealed" : "killed");
-    size_t bytes = sample_bytes(&sample) - sizeof sample.head;
-    FILE *file = fopen(name, "wb");
-    if (!file || fwrite(how, sizeof how, 1, file) != 1 ||
-        fwrite(sample.blocks, bytes, 1, file) != 1 || fclose(file))
+    save_threads(directory, 0, sample.blocks[0], sample_bytes(&sample) - sizeof sample.head);
+    snprintf(path, sizeof path, "%s/rank-0.threads", directory);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(&sample, sample_bytes(&sample), 1, file) != 1 || fclose(file))
         exit(1);
+    rf_thread_log_seal(directory, 0);
+    file = fopen(path, "rb");
+    size_t size = file ? fread(sealed, 1, sizeof sealed, file) : 0;
+    size_t front = RF_THREAD_LOG_FRONT + head->modules * sizeof *head->module +
+                   head->sites * sizeof *head->site;
+    if (size <= front || fclose(file) || unlink(path))
+        exit(1);
+    save_threads(directory, 1, sealed + front, size - front);
 }
 
 int main(int count, char **arguments) {
@@ -80,7 +100,6 @@ int main(int count, char **arguments) {
     snprintf(path, sizeof path, "%s/threads", arguments[1]);
     if (mkdir(path, 0700))
         return 1;
-    make_threads(arguments[1], 0);
-    make_threads(arguments[1], 1);
+    make_threads(arguments[1]);
     return 0;
 }

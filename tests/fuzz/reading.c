@@ -135,6 +135,7 @@ static uint64_t read_thread(const struct rf_thread_log *log, uint32_t number) {
         const struct rf_log_module *module = site ? rf_thread_log_module(log, site->module) : NULL;
         sum += module ? module->build_id_length : entry.operation;
     }
+    rf_thread_log_leave(&cursor);
     return sum;
 }
 

@@ -125,7 +125,7 @@ void sample_fill(struct sample *sample) {
     for (uint32_t i = 0; i < 4; i++)
         sample_begin(sample, 0);
     sample->head.blocks++; /* handed out, but its thread came no further */
-    for (uint32_t i = 1; i <= 30; i++)
+    for (uint32_t i = 1; i <= 130; i++)
         sample_add(sample, 1,
                    (struct rf_thread_log_entry){.operation = i * 3,
                                                 .type = RF_THREAD_LOG_EDGE,
@@ -133,10 +133,10 @@ void sample_fill(struct sample *sample) {
                                                 .thread = 2,
                                                 .count = i * 1000},
                    1000);
-    sample_add(
-        sample, 1,
-        (struct rf_thread_log_entry){.operation = 91, .type = RF_THREAD_LOG_CHECK, .value = 0xabcd},
-        0);
+    sample_add(sample, 1,
+               (struct rf_thread_log_entry){
+                   .operation = 391, .type = RF_THREAD_LOG_CHECK, .value = 0xabcd},
+               0);
     sample_add(sample, 2,
                (struct rf_thread_log_entry){
                    .operation = 7, .type = RF_THREAD_LOG_FAILURE, .site = 2, .code = 16, .run = 3},
@@ -154,6 +154,14 @@ void sample_fill(struct sample *sample) {
                                                 .size = sizeof bytes,
                                                 .total = 12 * sizeof bytes},
                    0);
+    for (uint32_t i = 1; i <= 130; i++)
+        sample_add(sample, 2,
+                   (struct rf_thread_log_entry){.operation = 400 + i,
+                                                .type = RF_THREAD_LOG_EDGE,
+                                                .site = 2,
+                                                .thread = 1,
+                                                .count = i},
+                   1);
     static const int64_t values[] = {0, 1, -1, INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         sample_add(sample, 3,

@@ -5,7 +5,7 @@
 
 #include "trace/thread_reader.h"
 
-enum { SAMPLE_THREADS = 80, SAMPLE_BLOCKS = 128, SAMPLE_ENTRIES = 64 };
+enum { SAMPLE_THREADS = 80, SAMPLE_BLOCKS = 128, SAMPLE_ENTRIES = 256 };
 
 struct sample_thread {
     uint32_t last;   /* its last block; 0: it has not begun */

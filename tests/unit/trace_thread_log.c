@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "thread_log_sample.h"
+#include "trace/thread_coding.h"
+#include "trace/varint.h"
 
 static struct sample sample;
 static const char *directory;
@@ -59,13 +61,15 @@ static void compare(const struct rf_thread_log *log) {
         struct rf_thread_log_cursor cursor;
         struct rf_thread_log_entry entry;
         assert_true(rf_thread_log_begin(log, i, &cursor));
-        assert_memory_equal(cursor.record, sample_record(&sample, i), sizeof *cursor.record);
+        assert_memory_equal(cursor.record, sample_record(&sample, i),
+                            offsetof(struct rf_thread_log_thread, chunks));
         for (size_t j = 0; j < thread->count; j++) {
             assert_int_equal(rf_thread_log_next(&cursor, &entry, &error), RF_READ_EVENT);
             compare_entry(&entry, &thread->expected[j]);
         }
         assert_int_equal(rf_thread_log_next(&cursor, &entry, &error), RF_READ_END);
         assert_int_equal(rf_thread_log_next(&cursor, &entry, &error), RF_READ_END);
+        rf_thread_log_leave(&cursor);
     }
 }
 
@@ -125,8 +129,8 @@ static void what_was_not_done_does_not_count(void **unused) {
     sample_fill(&sample);
     sample.head.finished = 0;
     /* An entry is there before its operation is counted. */
-    sample_record(&sample, 1)->done = 90;
-    sample.thread[1].count = 30;
+    sample_record(&sample, 1)->done = 390;
+    sample.thread[1].count = 130;
     /* A block is handed out before it is begun, and the file may be too short for it. */
     sample.head.blocks += 1000;
     testing_save(path, &sample, sample_bytes(&sample) - (size_t)1000 * RF_THREAD_LOG_BLOCK);
@@ -163,26 +167,36 @@ static void later_blocks_are_the_end(void **unused) {
     while ((result = rf_thread_log_next(&cursor, &entry, &error)) == RF_READ_EVENT)
         seen++;
     assert_int_equal(result, RF_READ_END);
+    rf_thread_log_leave(&cursor);
     rf_thread_log_close(log);
     sample.head.blocks = blocks;
     all = (uint32_t)sample.thread[2].count;
     assert_true(seen > 0 && seen < all);
 }
 
-static void a_sealed_log_is_as_long_as_it_needs(void **unused) {
+static struct rf_thread_log *seal_and_open(void) {
+    rf_thread_log_seal(directory, 0);
+    struct rf_error error = {0};
+    struct rf_thread_log *log = rf_thread_log_open(directory, 0, &error);
+    if (!log || !rf_thread_log_whole(log, &error))
+        fail_msg("%s", error.text);
+    assert_int_equal(rf_thread_log_head(log)->version, RF_THREAD_LOG_SEALED);
+    return log;
+}
+
+static void a_sealed_log_says_the_same_in_less_room(void **unused) {
     (void)unused;
     size_t bytes = 0, again = 0;
     sample_fill(&sample);
     testing_save(path, &sample, sizeof sample.head + sizeof sample.blocks);
-    rf_thread_log_seal(directory, 0);
-    uint8_t *sealed = testing_load(path, &bytes);
-    assert_int_equal(bytes, sample_bytes(&sample));
-    struct rf_thread_log *log = rf_thread_log_open(directory, 0, NULL);
-    assert_non_null(log);
-    assert_true(rf_thread_log_whole(log, NULL));
-    assert_true(rf_thread_log_head(log)->seal != 0);
+    struct rf_thread_log *log = seal_and_open();
     compare(log);
+    assert_int_equal(rf_thread_log_site(log, 3)->offset, 0x3000);
+    assert_string_equal(rf_thread_log_module(log, 0)->path, "/bin/program");
+    assert_string_equal(rf_thread_log_head(log)->program, "/bin/program");
     rf_thread_log_close(log);
+    uint8_t *sealed = testing_load(path, &bytes);
+    assert_true(bytes < 3000);
     rf_thread_log_seal(directory, 0);
     uint8_t *twice = testing_load(path, &again);
     assert_int_equal(again, bytes);
@@ -191,21 +205,90 @@ static void a_sealed_log_is_as_long_as_it_needs(void **unused) {
     free(sealed);
 }
 
-/* Blocks that are not in the file are not missed once it is sealed. */
+/* Neither entries that do not count, nor blocks and records that are not in the file, are missed
+   once it is sealed. */
 static void a_cut_off_recording_is_sealed_as_it_is(void **unused) {
     (void)unused;
     sample_fill(&sample);
     sample.head.finished = 0;
     sample.head.blocks += 10;
-    size_t bytes = sample_bytes(&sample) - (size_t)10 * RF_THREAD_LOG_BLOCK;
-    testing_save(path, &sample, bytes + 100);
-    rf_thread_log_seal(directory, 0);
-    struct rf_thread_log *log = rf_thread_log_open(directory, 0, NULL);
-    assert_non_null(log);
-    assert_true(rf_thread_log_whole(log, NULL));
-    assert_int_equal((size_t)rf_thread_log_head(log)->blocks * RF_THREAD_LOG_BLOCK, bytes);
+    sample_record(&sample, 1)->done = 390;
+    sample.thread[1].count = 130;
+    testing_save(path, &sample, sample_bytes(&sample) - (size_t)10 * RF_THREAD_LOG_BLOCK + 100);
+    struct rf_thread_log *log = seal_and_open();
     compare(log);
     rf_thread_log_close(log);
+    sample.head.threads++;
+    testing_save(path, &sample, sample_bytes(&sample) - (size_t)10 * RF_THREAD_LOG_BLOCK);
+    log = seal_and_open();
+    assert_int_equal(rf_thread_log_threads(log), 5);
+    assert_null(rf_thread_log_thread(log, 4));
+    rf_thread_log_close(log);
+}
+
+/* Bytes of an item of any type, with numbers of any size; most are alike, or coding would not make
+   them shorter. */
+static uint8_t *put_item(uint8_t *at, uint32_t (*random)(void)) {
+    static const uint8_t alike[] = {RF_THREAD_LOG_TYPES + RF_THREAD_LOG_EDGE, 1, 2, 3};
+    if (random() % 8)
+        return (uint8_t *)memcpy(at, alike, sizeof alike) + sizeof alike;
+    uint32_t type = 1 + random() % 7;
+    uint64_t numbers[2] = {(uint64_t)random() << 32 | random(), random()};
+    for (int i = 0; i < 2; i++)
+        numbers[i] >>= random() % 64;
+    at = rf_varint_put(at, (numbers[1] & 15) * RF_THREAD_LOG_TYPES + type);
+    if (type != RF_THREAD_LOG_CHECK && type != RF_THREAD_LOG_AGAIN)
+        at = rf_varint_put(at, random() % (random() % 2 ? 10 : RF_THREAD_LOG_SITES));
+    if (type == RF_THREAD_LOG_BYTES) {
+        at = rf_varint_put(rf_varint_put(at, numbers[0]), numbers[1] % 100);
+        for (uint64_t i = 0; i < numbers[1] % 100; i++)
+            *at++ = (uint8_t)random();
+        return at;
+    }
+    if (type == RF_THREAD_LOG_CHECK)
+        *at++ = (uint8_t)random();
+    else if (type != RF_THREAD_LOG_AGAIN)
+        at = rf_varint_put(at, numbers[0]);
+    if (type == RF_THREAD_LOG_EDGE)
+        return rf_varint_put(at, numbers[1]);
+    if (type != RF_THREAD_LOG_VALUE && type != RF_THREAD_LOG_JUMP)
+        *at++ = (uint8_t)random();
+    return at;
+}
+
+static uint32_t next_random(void) {
+    static uint64_t state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(state >> 32);
+}
+
+/* Also if there are more sites than it remembers. */
+static void what_is_decoded_is_what_was_coded(void **unused) {
+    (void)unused;
+    enum { ITEMS = 5000, MOST = 160 };
+    static uint8_t bytes[ITEMS * MOST], coded[sizeof bytes];
+    struct rf_thread_coding *coding = rf_thread_coding_new();
+    for (int round = 0; round < 3; round++) {
+        uint8_t *end = bytes;
+        for (int i = 0; i < ITEMS; i++)
+            end = put_item(end, next_random);
+        size_t size = rf_thread_encode(coding, bytes, (size_t)(end - bytes), coded);
+        assert_true(size > 0);
+        rf_thread_decode(coding, coded, size);
+        for (const uint8_t *at = bytes; at < end;) {
+            struct rf_thread_item item, expected;
+            assert_true(rf_thread_item_read(&at, end, &expected));
+            assert_true(rf_thread_decode_next(coding, &item));
+            assert_int_equal(item.type, expected.type);
+            assert_int_equal(item.gap, expected.gap);
+            assert_int_equal(item.site, expected.site);
+            assert_int_equal(item.first, expected.first);
+            assert_int_equal(item.second, expected.second);
+            if (item.bytes)
+                assert_memory_equal(item.bytes, expected.bytes, item.second);
+        }
+    }
+    rf_thread_coding_free(coding);
 }
 
 static void other_files_are_left_alone(void **unused) {
@@ -233,8 +316,9 @@ int main(void) {
         TEST(of_64_threads_is_known_how_far_they_were),
         TEST(what_was_not_done_does_not_count),
         TEST(later_blocks_are_the_end),
-        TEST(a_sealed_log_is_as_long_as_it_needs),
+        TEST(a_sealed_log_says_the_same_in_less_room),
         TEST(a_cut_off_recording_is_sealed_as_it_is),
+        TEST(what_is_decoded_is_what_was_coded),
         TEST(other_files_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
