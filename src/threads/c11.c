@@ -74,14 +74,7 @@ RF_HOOK int mtx_timedlock(mtx_t *restrict mutex, const struct timespec *restrict
            mtx_lock(mutex), code == thrd_success, rf_take_lock);
 }
 
-RF_APART int unlock_other(mtx_t *mutex, uintptr_t address) {
-    RF_UNLOCK_OTHER(address, mutex, mtx_unlock(mutex), rf_turn_wake_soon);
-}
-
-RF_HOOK int mtx_unlock(mtx_t *mutex) {
-    RF_UNLOCK(mtx_unlock(mutex));
-    return unlock_other(mutex, RF_HERE_ADDRESS);
-}
+RF_UNLOCK(mtx_unlock, mtx_t, rf_turn_wake_soon)
 
 RF_HOOK int cnd_signal(cnd_t *condition) {
     RF_PASS(cnd_signal(condition));

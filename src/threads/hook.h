@@ -46,19 +46,21 @@
 /* A lock that one thread has at a time: the path of almost every call. It calls nothing but the
    real function and needs no atomic instruction. What it does not return from is for a function
    that is not inlined, `other`, made by RF_LOCK_OTHER: so this one has little to save and to
-   restore, and nothing where calls are only passed on. */
+   restore. What it needs after the call it looks up before: loads that come behind the atomic
+   instruction of a lock have to wait for it, and the one of the unlock for them. */
 #define RF_LOCK(operation, mutex, plain, other)                                                    \
     do {                                                                                           \
-        if (__builtin_expect(rf_anybody->special != RF_RUN_OF(RF_OP_##operation), 0))              \
+        const struct rf_thread *self = rf_anybody;                                                 \
+        if (__builtin_expect(self->special != RF_RUN_OF(RF_OP_##operation), 0))                    \
             return rf_threads.passes ? rf_real_functions.plain : (other);                          \
         struct rf_lock *entry = rf_lock_of(mutex);                                                 \
         if (__builtin_expect(entry->object != (mutex), 0))                                         \
             return other;                                                                          \
-        int result = rf_real_functions.plain;                                                      \
-        struct rf_thread *self = rf_anybody_again();                                               \
         struct rf_thread_log_thread *record = self->record;                                        \
+        int result = rf_real_functions.plain;                                                      \
         if (__builtin_expect(entry->record != record, 0))                                          \
-            return rf_lock_passes(self, entry, RF_OP_##operation, RF_HERE_ADDRESS, result);        \
+            return rf_lock_passes(rf_anybody_again(), entry, RF_OP_##operation, RF_HERE_ADDRESS,   \
+                                  result);                                                         \
         rf_lock_count(record, entry);                                                              \
         return result;                                                                             \
     } while (0)
@@ -121,20 +123,24 @@ static inline int rf_record_wait(struct rf_thread *self, enum rf_operation what,
 }
 
 /* An unlock is no operation, unless clocks are to tick; in a replay it is the time to wake those
-   who wait for the lock. */
-#define RF_UNLOCK(plain)                                                                           \
-    if (__builtin_expect(!rf_threads.unlocks, 1))                                                  \
-    return rf_real_functions.plain
-
-#define RF_UNLOCK_OTHER(address, object, plain, wake)                                              \
-    do {                                                                                           \
+   who wait for the lock. Where it is neither, the hook is a jump to the real function. */
+#define RF_UNLOCK(name, type, wake)                                                                \
+    static int name##_other(type *object);                                                         \
+    static int (*name##_now)(type *) = name##_other;                                               \
+    RF_APART int name##_other(type *object) {                                                      \
+        uintptr_t address = RF_HERE_ADDRESS; /* the hook jumps here: of its caller */              \
         struct rf_thread *self = rf_self;                                                          \
+        if (!rf_threads.unlocks)                                                                   \
+            __atomic_store_n(&name##_now, rf_real()->name, __ATOMIC_RELAXED);                      \
         if (rf_unlocks_tick() && rf_here_from(address))                                            \
             rf_tick(self, RF_OP_UNLOCK, address, object);                                          \
-        int code = rf_real()->plain;                                                               \
+        int code = rf_real()->name(object);                                                        \
         if (self && rf_threads.replays)                                                            \
             wake(self);                                                                            \
         return code;                                                                               \
-    } while (0)
+    }                                                                                              \
+    RF_HOOK int name(type *object) {                                                               \
+        return __atomic_load_n(&name##_now, __ATOMIC_RELAXED)(object);                             \
+    }
 
 #endif

@@ -36,11 +36,4 @@ RF_HOOK int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
     TRY(MUTEX_CLOCKLOCK, pthread_mutex_clocklock(mutex, clock, until));
 }
 
-RF_APART int unlock_other(pthread_mutex_t *mutex, uintptr_t address) {
-    RF_UNLOCK_OTHER(address, mutex, pthread_mutex_unlock(mutex), rf_turn_wake_soon);
-}
-
-RF_HOOK int pthread_mutex_unlock(pthread_mutex_t *mutex) {
-    RF_UNLOCK(pthread_mutex_unlock(mutex));
-    return unlock_other(mutex, RF_HERE_ADDRESS);
-}
+RF_UNLOCK(pthread_mutex_unlock, pthread_mutex_t, rf_turn_wake_soon)

@@ -52,11 +52,4 @@ RF_HOOK int pthread_rwlock_clockwrlock(pthread_rwlock_t *lock, clockid_t clock,
     WRITE(RWLOCK_CLOCKWRLOCK, pthread_rwlock_clockwrlock(lock, clock, until));
 }
 
-RF_APART int unlock_other(pthread_rwlock_t *lock, uintptr_t address) {
-    RF_UNLOCK_OTHER(address, lock, pthread_rwlock_unlock(lock), rf_turn_wake_soon);
-}
-
-RF_HOOK int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
-    RF_UNLOCK(pthread_rwlock_unlock(lock));
-    return unlock_other(lock, RF_HERE_ADDRESS);
-}
+RF_UNLOCK(pthread_rwlock_unlock, pthread_rwlock_t, rf_turn_wake_soon)

@@ -130,13 +130,14 @@ __attribute__((constructor)) static void look(void) {
     const char *mode = getenv("REFRAIN_MODE");
     const char *order = getenv("REFRAIN_THREADS");
     rf_reals_find();
-    rf_threads.unlocks = false;
     rf_threads.passes = true;
     if (mode)
         find_adapter_rank();
-    if (!mode ||
-        (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 && strcmp(mode, "alone") != 0))
+    if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 &&
+                  strcmp(mode, "alone") != 0)) {
+        rf_threads.unlocks = false;
         return;
+    }
     rf_threads.replays = strcmp(mode, "record") != 0;
     rf_threads.order = order ? order_of(order) : RF_ORDER_EDGES;
     rf_threads.unlocks = rf_threads.replays || rf_unlocks_tick();

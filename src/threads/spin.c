@@ -15,11 +15,4 @@ RF_HOOK int pthread_spin_trylock(pthread_spinlock_t *lock) {
            pthread_spin_lock(lock), code == 0, rf_take_lock);
 }
 
-RF_APART int unlock_other(pthread_spinlock_t *lock, uintptr_t address) {
-    RF_UNLOCK_OTHER(address, lock, pthread_spin_unlock(lock), rf_turn_wake);
-}
-
-RF_HOOK int pthread_spin_unlock(pthread_spinlock_t *lock) {
-    RF_UNLOCK(pthread_spin_unlock(lock));
-    return unlock_other(lock, RF_HERE_ADDRESS);
-}
+RF_UNLOCK(pthread_spin_unlock, pthread_spinlock_t, rf_turn_wake)
