@@ -18,6 +18,7 @@
 
 #define LOOKS 400            /* before a thread sleeps, */
 #define LOOKS_EACH 20        /* so many before it lets others run */
+#define FAR 64               /* operations: it sleeps at once */
 #define SLEEP_FIRST 1000000L /* nanoseconds; a thread may be late in waking others: see wake() */
 #define SLEEP_MOST 64000000L
 #define STILL_SECONDS 1.0
@@ -145,9 +146,14 @@ static bool moves(const struct rf_place *place) {
             has_done(&rf_threads.places->place[place->thread], place->count));
 }
 
-/* It may be there in a moment, if it does anything at all. To be woken takes several times as long
-   as all looks together. The thread that is waited for may need this one's processor. */
+/* It may be there in a moment, if it does anything at all, and has not much to do before. To be
+   woken takes several times as long as all looks together. The thread that is waited for may need
+   this one's processor: with more threads than processors, those that look for what is far away
+   would only be in the way of those that get on. */
 static bool comes_soon(const struct rf_place *place, uint64_t count) {
+    uint64_t done = place->done;
+    if (done < count && count - done > FAR)
+        return false;
     for (int looks = 1; looks < LOOKS && moves(place); looks++) {
         if (has_done(place, count))
             return true;

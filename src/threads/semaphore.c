@@ -7,7 +7,29 @@ RF_HOOK int sem_post(sem_t *semaphore) {
     RF_RELEASE(SEM_POST, semaphore, sem_post(semaphore));
 }
 
-/* `plain` is the real call, after which `code` is recorded. */
+/* In a replay: the turn has come, so that it can mostly be had at once. Helgrind does not know
+   sem_trywait(). */
+static int have(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                sem_t *semaphore) {
+    int before = errno, code = 0, state;
+    if (rf_threads.races || rf_real_functions.sem_trywait(semaphore) != 0) {
+        rf_turn_blocks(self, what, address);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+        do
+            code = rf_real_functions.sem_wait(semaphore);
+        while (code != 0 && errno == EINTR);
+        pthread_setcancelstate(state, NULL);
+        rf_turn_goes_on(self);
+    }
+    if (code == 0)
+        errno = before;
+    rf_turn_played(self);
+    return code;
+}
+
+/* `plain` is the real call, after which `code` is recorded. A wait has to come after all posts
+   before it, each of which comes after the one before; but no post, and no other wait, has to come
+   after it (see docs/threads.md). */
 #define WAIT(operation, plain)                                                                     \
     do {                                                                                           \
         if (!rf_threads.replays) {                                                                 \
@@ -16,7 +38,7 @@ RF_HOOK int sem_post(sem_t *semaphore) {
                            RF_HERE_ADDRESS, NULL);                                                 \
             int error = errno;                                                                     \
             if (result == 0)                                                                       \
-                rf_take(self, RF_OP_##operation, RF_HERE_ADDRESS, semaphore);                      \
+                rf_follow(self, RF_OP_##operation, RF_HERE_ADDRESS, semaphore);                    \
             else                                                                                   \
                 rf_failure_record(self, RF_OP_##operation, RF_HERE_ADDRESS, error);                \
             errno = error;                                                                         \
@@ -31,16 +53,7 @@ RF_HOOK int sem_post(sem_t *semaphore) {
             errno = code;                                                                          \
             return -1;                                                                             \
         }                                                                                          \
-        rf_turn_blocks(self, RF_OP_##operation, RF_HERE_ADDRESS);                                  \
-        int state;                                                                                 \
-        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);                                    \
-        do                                                                                         \
-            code = rf_real_functions.sem_wait(semaphore);                                          \
-        while (code != 0 && errno == EINTR);                                                       \
-        pthread_setcancelstate(state, NULL);                                                       \
-        rf_turn_goes_on(self);                                                                     \
-        rf_turn_played(self);                                                                      \
-        return code;                                                                               \
+        return have(self, RF_OP_##operation, RF_HERE_ADDRESS, semaphore);                          \
     } while (0)
 
 RF_HOOK int sem_wait(sem_t *semaphore) {

@@ -15,4 +15,4 @@ RF_HOOK int pthread_spin_trylock(pthread_spinlock_t *lock) {
            pthread_spin_lock(lock), code == 0, rf_take_lock);
 }
 
-RF_UNLOCK(pthread_spin_unlock, pthread_spinlock_t, rf_turn_wake)
+RF_UNLOCK(pthread_spin_unlock, pthread_spinlock_t, rf_turn_wake_soon)
