@@ -130,8 +130,8 @@ static void forget_before(struct rf_turns *shared, uint32_t turn) {
         !__atomic_compare_exchange_n(&forgotten, &before, pieces, false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
         return;
-    madvise((char *)shared + before * PIECE * sizeof *shared->states,
-            (pieces - before) * PIECE * sizeof *shared->states, MADV_DONTNEED);
+    const size_t piece = PIECE * sizeof *shared->states;
+    madvise((char *)shared + before * piece, (pieces - before) * piece, MADV_DONTNEED);
 }
 
 /* Lets through what can get through. One that is passed while its receiver sleeps wakes it, too. */

@@ -29,7 +29,7 @@ struct call {
     uint32_t function : 12, thread : 20;
     int32_t code; /* error class */
 };
-_Static_assert(RF_FUNCTIONS < RF_RELEASE && RF_MOST_STRANDS <= 1 << 20, "they fit into a call");
+_Static_assert(RF_FUNCTIONS < RF_RELEASE && RF_MOST_STRANDS - 1 <= 0xfffff, "they fit into a call");
 
 void *rf_kept_room(void *old, size_t size) {
     void *room = realloc(old, size ? size : 1);

@@ -64,10 +64,11 @@ void rf_through_change(int32_t number) {
     struct change change = {number, 0, 0};
     rf_through(&change, sizeof change);
     const struct region *region = region_of(change.region);
-    if (!region || change.offset + change.size > region->size)
+    if (region && change.offset + change.size <= region->size)
+        rf_through(region->memory + change.offset, change.size);
+    else
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
                    "memory of a window changed here that the program does not have");
-    rf_through(region->memory + change.offset, change.size);
 }
 
 /* The piece that changed is copied before it is kept, since others may write to it meanwhile. */

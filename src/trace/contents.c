@@ -84,10 +84,11 @@ static void *zstd_take(void **spare, void *(*make)(void)) {
     return tool ? tool : make();
 }
 
-/* The one that is too many is freed; NULL for the tool: all. */
+/* The one that is too many is freed; NULL for the tool: all. There is one only if there is a
+   function to free it. */
 static void zstd_give_back(void **spare, void *tool, size_t (*free_one)(void *)) {
     tool = __atomic_exchange_n(spare, tool, __ATOMIC_ACQ_REL);
-    if (tool)
+    if (tool && free_one)
         free_one(tool);
 }
 
