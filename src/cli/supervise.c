@@ -133,6 +133,10 @@ static bool waits(const struct watched *rank) {
                : rank->shared->state == RF_STATE_WAITING;
 }
 
+static bool is_gone(const struct watch *watch, const struct rf_progress *rank) {
+    return strcmp(rank->host, watch->host) == 0 && rf_process_gone(rank->pid);
+}
+
 /* Does nobody get on by himself: each rank waits for another, has finished, or is gone? */
 static bool all_wait(const struct watch *watch) {
     bool waiting = false;
@@ -140,8 +144,7 @@ static bool all_wait(const struct watch *watch) {
         const struct rf_progress *rank = watch->list[i].shared;
         if (waits(&watch->list[i]))
             waiting = true;
-        else if (rank->state != RF_STATE_FINISHED &&
-                 !(strcmp(rank->host, watch->host) == 0 && rf_process_gone(rank->pid)))
+        else if (rank->state != RF_STATE_FINISHED && !is_gone(watch, rank))
             return false;
     }
     return waiting;
@@ -154,7 +157,7 @@ static bool all_left(const struct watch *watch) {
         const struct rf_progress *rank = watch->list[i].shared;
         left = left || rank->state == RF_STATE_LEFT;
         if (rank->state != RF_STATE_LEFT && rank->state != RF_STATE_FINISHED &&
-            !(strcmp(rank->host, watch->host) == 0 && rf_process_gone(rank->pid)))
+            !is_gone(watch, rank))
             return false;
     }
     return left;
@@ -244,6 +247,21 @@ static bool does_not_end(double *told_at) {
     return now() - *told_at >= ENDING_SECONDS;
 }
 
+/* A launcher may end before those that it has killed: who sees us end may look for them. */
+static void let_ranks_end(const struct watch *watch) {
+    enum { STEPS = 100 };
+    const struct timespec step = {.tv_nsec = 10000000};
+    bool left = true;
+    for (int i = 0; i < STEPS && left; i++) {
+        left = false;
+        for (size_t j = 0; j < watch->count; j++)
+            left = left || (strcmp(watch->list[j].shared->host, watch->host) == 0 &&
+                            !rf_process_gone(watch->list[j].shared->pid));
+        if (left)
+            nanosleep(&step, NULL);
+    }
+}
+
 /* Sleeps between two looks at the ranks, but not past the end of the launcher. */
 static void wait_a_little(int child_handle) {
     struct pollfd end = {.fd = child_handle, .events = POLLIN};
@@ -287,6 +305,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             /* A launcher that was killed has not looked after its ranks. */
             if (ended == child && WIFSIGNALED(supervision->status))
                 rf_kill_descendants();
+            let_ranks_end(&watch);
             break;
         }
         uint64_t moving = movement(&watch);

@@ -21,7 +21,7 @@ static void note_signal(int number) {
     if (rf_the_session.mode != RF_REPLAYING && rf_the_session.mode != RF_RECORDING_AGAIN)
         return;
     rf_the_session.replayer.progress->signal = (uint32_t)number;
-    if (number != SIGTERM && number != SIGINT)
+    if (rf_order.on && number != SIGTERM && number != SIGINT)
         rf_wait_until_idle(3);
 }
 
