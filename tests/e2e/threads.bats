@@ -933,7 +933,7 @@ check_kill() {
     expect_status 0
     expect_prefix
     # It has gone on freely from there.
-    expect_in "$output" "all: $((4 * 24000)) steps"
+    expect_in "$output" "all: $((4 * 96000)) steps"
     expect_nothing_left
 }
 

@@ -1,7 +1,7 @@
 /* A program that can take another branch than the recorded one: PROGRAM_BRANCH, or branch HOW.
    more: thread 2 locks once more; less: once less; function: it tries instead of waiting; keeps: it
    does not unlock; thread: there is one thread more; endless: the first thread waits for what never
-   comes; long: there is four hundred times as much to do. */
+   comes; long: there is 1600 times as much to do. */
 #include "trails.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -37,7 +37,7 @@ static void visit(int tries, int keeps) {
 }
 
 static void body(int number) {
-    int rounds = (takes("long") ? 400 : 1) * ROUNDS + (number == 2 && takes("more")) -
+    int rounds = (takes("long") ? 1600 : 1) * ROUNDS + (number == 2 && takes("more")) -
                  (number == 2 && takes("less"));
     for (int i = 0; i < rounds; i++) {
         int special = number == 2 && i == ROUNDS / 2;
