@@ -80,13 +80,10 @@ static int accept(const struct rf_rerun *rerun, const struct rf_options *options
 }
 
 /* Two at once would write into the same files. Where the file system knows no locks nothing is done
-   about that. -2: somebody else is at it; else what to close, or -1. */
-static int lock_contents(const struct rf_rerun *rerun) {
-    int lock = open(rerun->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
-        return lock;
-    close(lock);
-    return -2;
+   about that. `lock` is to be closed, if it is not negative. */
+static bool lock_contents(const struct rf_rerun *rerun, int *lock) {
+    *lock = open(rerun->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return *lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 static int extract_now(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked,
@@ -119,13 +116,14 @@ static int extract_now(struct rf_rerun *rerun, const struct rf_options *options,
 int rf_extract(struct rf_rerun *rerun, const struct rf_options *options, const bool *marked,
                bool some) {
     struct rf_error error = {0};
-    int lock = lock_contents(rerun);
-    if (lock == -2) {
+    int lock, code;
+    if (lock_contents(rerun, &lock)) {
+        code = extract_now(rerun, options, marked, some);
+    } else {
         rf_fail(&error, RF_EXIT_ENVIRONMENT, "%s: another extraction into this trace is under way",
                 rerun->shown);
-        return rf_report_error(&error);
+        code = rf_report_error(&error);
     }
-    int code = extract_now(rerun, options, marked, some);
     if (lock >= 0)
         close(lock);
     return code;

@@ -99,14 +99,14 @@ static bool collect(pid_t launcher, int *status) {
     return found;
 }
 
-void rf_kill_descendants(void) {
+void rf_kill_descendants(pid_t launcher, int *status) {
     const struct timespec pause = {.tv_nsec = 20000000};
     /* A killed parent may leave children anew. */
     for (int i = 0; i < 100 && signal_descendants(SIGKILL); i++) {
         nanosleep(&pause, NULL);
-        while (waitpid(-1, NULL, WNOHANG) > 0)
-            ;
+        collect(launcher, status);
     }
+    collect(launcher, status);
 }
 
 int rf_stop_launcher(pid_t launcher) {
@@ -114,15 +114,10 @@ int rf_stop_launcher(pid_t launcher) {
     enum { STEP_MS = 20, POLITE_MS = 5000 };
     const struct timespec pause = {.tv_nsec = STEP_MS * 1000000L};
     int status = 0;
-    bool ended = false;
     kill(launcher, SIGTERM);
-    for (int time = 0; time < POLITE_MS && !(ended = collect(launcher, &status)); time += STEP_MS)
+    for (int time = 0; time < POLITE_MS && !collect(launcher, &status); time += STEP_MS)
         nanosleep(&pause, NULL);
-    /* What is left did not listen, or lost its parent; a killed parent may leave children anew. */
-    for (int i = 0; i < 100 && (signal_descendants(SIGKILL) || !ended); i++) {
-        nanosleep(&pause, NULL);
-        ended = collect(launcher, &status) || ended;
-    }
-    collect(launcher, &status);
+    /* What is left did not listen, or lost its parent. */
+    rf_kill_descendants(launcher, &status);
     return status;
 }

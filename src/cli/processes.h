@@ -11,11 +11,11 @@ void rf_adopt_orphans(void);
 /* Ends a launcher and everything below us; returns its status. It is asked to end, and given the
    time that launchers need to end their ranks and tidy up; then all that is left is killed. */
 int rf_stop_launcher(pid_t launcher);
-/* Kills everything below us. */
-void rf_kill_descendants(void);
-/* Is a process of this host gone (or only waiting to be collected)? */
-/* How long it has computed so far, in the kernel's ticks; 0 if that cannot be known. */
+/* Kills everything below us. If the launcher is among it, its status is left in `status`. */
+void rf_kill_descendants(pid_t launcher, int *status);
+/* How long a process has computed so far, in the kernel's ticks; 0 if that cannot be known. */
 uint64_t rf_process_time(pid_t process);
+/* Is a process of this host gone (or only waiting to be collected)? */
 bool rf_process_gone(pid_t process);
 
 #endif

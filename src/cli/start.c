@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "text.h"
+#include "utf8.h"
 
 /* By these a process finds its launcher; without them MPI starts as a job of one. An entry that
    ends with "=" is a whole name, any other the beginning of one. What only tells the program its
@@ -48,20 +49,6 @@ static const char *others_preloaded(const char *value) {
     }
 }
 
-/* The file holds bytes, each as the character of that number: names need not be valid UTF-8. */
-static char *bytes_of(const char *text) {
-    char *bytes = rf_copy(text), *end = bytes;
-    for (const unsigned char *at = (const unsigned char *)text; *at; at++)
-        if ((*at == 0xc2 || *at == 0xc3) && at[1] >= 0x80) {
-            *end++ = (char)((*at & 3) << 6 | (at[1] & 0x3f));
-            at++;
-        } else {
-            *end++ = (char)*at;
-        }
-    *end = 0;
-    return bytes;
-}
-
 static char **environment_of(const json_t *variables) {
     char **list = rf_allocate(json_object_size(variables) + 3, sizeof *list);
     size_t count = 0;
@@ -73,7 +60,7 @@ static char **environment_of(const json_t *variables) {
             text = others_preloaded(text);
         char *variable = rf_text("%s=%s", name, text ? text : "");
         if (text && !is_tie(variable))
-            list[count++] = bytes_of(variable);
+            list[count++] = rf_utf8_bytes(variable);
         free(variable);
     }
     /* Else Open MPI starts a daemon for the one process. */
@@ -86,7 +73,7 @@ static char **environment_of(const json_t *variables) {
 static char **arguments_of(const json_t *words) {
     char **list = rf_allocate(json_array_size(words) + 1, sizeof *list);
     for (size_t i = 0; i < json_array_size(words); i++)
-        list[i] = bytes_of(json_string_value(json_array_get(words, i)));
+        list[i] = rf_utf8_bytes(json_string_value(json_array_get(words, i)));
     return list;
 }
 
@@ -109,8 +96,8 @@ bool rf_start_load(struct rf_start *start, const char *trace, int rank, struct r
     const char *directory = json_string_value(json_object_get(object, "directory"));
     bool good = all_text(arguments) && json_is_object(environment) && executable && directory;
     if (good) {
-        *start = (struct rf_start){.executable = bytes_of(executable),
-                                   .directory = bytes_of(directory),
+        *start = (struct rf_start){.executable = rf_utf8_bytes(executable),
+                                   .directory = rf_utf8_bytes(directory),
                                    .arguments = arguments_of(arguments),
                                    .environment = environment_of(environment),
                                    .recorded = json_is_true(json_object_get(object, "recorded"))};

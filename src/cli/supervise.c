@@ -304,18 +304,19 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             keep(supervision, &watch);
             /* A launcher that was killed has not looked after its ranks. */
             if (ended == child && WIFSIGNALED(supervision->status))
-                rf_kill_descendants();
+                rf_kill_descendants(child, &supervision->status);
             let_ranks_end(&watch);
             break;
         }
         uint64_t moving = movement(&watch);
         look_again(&still);
-        if ((moving == moved && all_left(&watch) && still.wait >= LEFT_SECONDS) ||
-            does_not_end(&told_at)) {
+        bool left = moving == moved && all_left(&watch) && still.wait >= LEFT_SECONDS;
+        if (left || does_not_end(&told_at)) {
+            int status = 0;
             keep(supervision, &watch);
-            rf_kill_descendants();
-            while (waitpid(child, &supervision->status, 0) < 0 && errno == EINTR)
-                ;
+            rf_kill_descendants(child, &status);
+            if (!left) /* else it says nothing of the program */
+                supervision->status = status;
             break;
         }
         if (moving != moved)

@@ -6,27 +6,15 @@
 
 #include "mpi/kept.h"
 
+/* Names and words need not be UTF-8, and JSON must be: see cli/utf8.h for bytes from 0x80 on. */
 static void put_text(FILE *file, const char *text) {
     fputc('"', file);
     for (const unsigned char *c = (const unsigned char *)text; *c; c++)
-        if (*c < 0x20 || *c == '"' || *c == '\\')
-            fprintf(file, "\\u%04x", *c);
+        if (*c < 0x20 || *c == '"' || *c == '\\' || *c >= 0x80)
+            fprintf(file, "\\u%04x", *c < 0x80 ? *c : 0xf700u + *c);
         else
             fputc(*c, file);
     fputc('"', file);
-}
-
-/* JSON can hold nothing but UTF-8. */
-static bool is_text(const char *text) {
-    for (const unsigned char *c = (const unsigned char *)text; *c;) {
-        int more = *c < 0x80 ? 0 : *c >> 5 == 6 ? 1 : *c >> 4 == 14 ? 2 : *c >> 3 == 30 ? 3 : -1;
-        if (more < 0)
-            return false;
-        for (c++; more; more--, c++)
-            if (*c >> 6 != 2)
-                return false;
-    }
-    return true;
 }
 
 /* How this process was started: alone, nobody else knows. */
@@ -55,7 +43,7 @@ bool rf_start_write(const char *trace, bool record, struct rf_error *error) {
         bool first = true;
         for (char **variable = environ; *variable; variable++) {
             const char *equals = strchr(*variable, '=');
-            if (!equals || !is_text(*variable) || equals - *variable >= (ptrdiff_t)sizeof text)
+            if (!equals || equals - *variable >= (ptrdiff_t)sizeof text)
                 continue;
             snprintf(text, (size_t)(equals - *variable) + 1, "%s", *variable);
             fputs(first ? "" : ", ", file);

@@ -230,6 +230,34 @@ check_others() {
     cmp before trace/rank-0.contents
 }
 
+# Of words and variables, UTF-8 or not, a rank alone gets every byte.
+check_words() {
+    compile "$1" words <<'PROGRAM'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    printf("%s|%s|%s\n", argv[1], argv[2], getenv("ODD"));
+    MPI_Finalize();
+}
+PROGRAM
+    export ODD=$'\xe9"\xc3'
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "mpirun.$1" -n 1 ./words $'caf\xc3\xa9' $'caf\xe9'
+    expect_status 0
+    [ "$output" = $'caf\xc3\xa9|caf\xe9|\xe9"\xc3' ]
+    local said=$output
+    extract 0
+    unset ODD
+    alone 0
+    expect_status 0
+    [ "$output" = "$said" ]
+}
+
+@test "Open MPI: words that are not ASCII reach a rank alone" { check_words openmpi; }
+@test "MPICH: words that are not ASCII reach a rank alone" { check_words mpich; }
+
 @test "one extraction into a trace at a time" {
     record_until openmpi good recv_wildcard
     extract 0

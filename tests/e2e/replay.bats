@@ -125,15 +125,18 @@ PROGRAM
 @test "a replay that is told to end does so, even if its command does not" {
     launch openmpi 2 recv_wildcard
     "$REFRAIN" record -q "${launch[@]}" > recorded.text
-    "$REFRAIN" replay refrain.data/latest -- sh -c 'trap "" TERM; touch deaf; sleep 45' &
+    "$REFRAIN" replay refrain.data/latest -- sh -c 'trap "" TERM; touch deaf; sleep 45' 2> replay.text &
     local replay=$!
     until [ -e deaf ]; do
         sleep 0.05
     done
     kill -TERM $replay
     SECONDS=0
-    wait $replay || true
+    status=0
+    wait $replay || status=$?
+    expect_status 123
     [ $SECONDS -lt 40 ]
+    expect_in "$(cat replay.text)" "the command ended with status 137"
 }
 
 # As Ctrl-Z and fg do it. A pipe keeps both ranks waiting for as long as the test wants.
