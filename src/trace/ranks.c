@@ -1,13 +1,18 @@
 /* Which ranks a trace directory holds files of. */
 #include <dirent.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "reader.h"
 
-/* "rank-R.trace", "rank-R.tail" or "rank-R.new", as the recorder spells them; -1 for anything else.
- */
+/* As the recorder spells them. */
+static const char *const kinds[] = {"trace", "tail", "new"};
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+/* -1 for the name of anything else. */
 static int rank_of(const char *name) {
     if (strncmp(name, "rank-", 5) != 0 || name[5] < '0' || name[5] > '9')
         return -1;
@@ -16,11 +21,22 @@ static int rank_of(const char *name) {
     char *rest;
     errno = 0;
     long rank = strtol(name + 5, &rest, 10);
-    if (errno || rank > INT32_MAX)
+    if (errno || rank > INT32_MAX || *rest != '.')
         return -1;
-    bool known =
-        strcmp(rest, ".trace") == 0 || strcmp(rest, ".tail") == 0 || strcmp(rest, ".new") == 0;
-    return known ? (int)rank : -1;
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(rest + 1, kinds[i]) == 0)
+            return (int)rank;
+    return -1;
+}
+
+bool rf_trace_has_rank(const char *directory, int rank) {
+    char path[4096];
+    bool found = false;
+    for (size_t i = 0; i < KINDS && !found; i++) {
+        snprintf(path, sizeof path, "%s/rank-%d.%s", directory, rank, kinds[i]);
+        found = access(path, F_OK) == 0;
+    }
+    return found;
 }
 
 static int ascending(const void *a, const void *b) {

@@ -49,5 +49,7 @@ uint64_t rf_reader_bytes(const struct rf_reader *reader);
 
 /* The ranks a directory holds files of, ascending; free() the array. */
 bool rf_trace_ranks(const char *directory, int **ranks, size_t *count, struct rf_error *error);
+/* Is there a file of this rank, even one that was only begun? */
+bool rf_trace_has_rank(const char *directory, int rank);
 
 #endif

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "trace/contents.h"
+#include "trace/contents_format.h"
 #include "trace/log.h"
 
 #define XXH_INLINE_ALL

@@ -5,7 +5,7 @@
 
 #include "trace_testing.h"
 
-#include "trace/contents.h"
+#include "trace/contents_format.h"
 
 #define CHUNK ((size_t)RF_CONTENTS_CHUNK)
 
