@@ -266,6 +266,28 @@ static bool read_all(const char *trace, const json_t *manifest, struct rf_summar
     return rf_summary_read(trace, manifest, summary, error);
 }
 
+/* A later job of the command may have had more ranks than the one that is recorded. */
+static bool remove_later(const char *trace, const json_t *manifest, struct rf_summary *summary,
+                         struct rf_error *error) {
+    bool known = !summary->sparse && summary->count && summary->ranks[0].rank == 0;
+    int size = known ? summary->ranks[0].node.size : 0;
+    bool found = false;
+    DIR *directory = size ? opendir(trace) : NULL;
+    const struct dirent *entry;
+    while (directory && (entry = readdir(directory))) {
+        char *path = rf_text("%s/%s", trace, entry->d_name);
+        if (strncmp(entry->d_name, "rank-", 5) == 0 && strtol(entry->d_name + 5, NULL, 10) >= size)
+            found = unlink(path) == 0 || found;
+        free(path);
+    }
+    if (directory)
+        closedir(directory);
+    if (!found)
+        return true;
+    rf_summary_free(summary);
+    return rf_summary_read(trace, manifest, summary, error);
+}
+
 /* From the launch to the finished manifest; returns the exit code. */
 static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_t *manifest,
                const struct rf_options *options) {
@@ -284,7 +306,8 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
     clock_gettime(CLOCK_MONOTONIC, &end);
 
     struct rf_summary summary;
-    if (!read_all(trace->path, manifest, &summary, &error))
+    if (!read_all(trace->path, manifest, &summary, &error) ||
+        !remove_later(trace->path, manifest, &summary, &error))
         return rf_report_error(&error);
     remove_nameless(trace->path);
     int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),

@@ -47,9 +47,9 @@ bool rf_summary_read(const char *directory, const json_t *manifest, struct rf_su
                      struct rf_error *error);
 void rf_summary_free(struct rf_summary *summary);
 
-/* NULL when the trace has no file of this rank. */
 /* The numbers of all ranks that there are or should be, ascending; free() them. */
 int *rf_summary_numbers(const struct rf_summary *summary, size_t *count);
+/* NULL when the trace has no file of this rank. */
 const struct rf_rank_summary *rf_summary_rank(const struct rf_summary *summary, int rank);
 /* The first thing that makes the trace unfit for a replay. */
 bool rf_summary_whole(const struct rf_summary *summary, const char *directory,

@@ -10,9 +10,29 @@
 
 #include "engine/session.h"
 
+static void progress_path(char *path, size_t room, const char *run, int rank) {
+    snprintf(path, room, "%s/rank-%d.progress", run, rank);
+}
+
+bool rf_replay_taken(const char *run, int rank, int size) {
+    char path[4096];
+    struct rf_progress first = {0};
+    progress_path(path, sizeof path, run, rank);
+    if (access(path, F_OK) == 0)
+        return true;
+    /* A rank that the job before did not have. */
+    progress_path(path, sizeof path, run, 0);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool other = file >= 0 && pread(file, &first, sizeof first, 0) == sizeof first && first.size &&
+                 first.size != size;
+    if (file >= 0)
+        close(file);
+    return other;
+}
+
 static struct rf_progress *map_progress(const char *run, int rank, struct rf_error *error) {
     char path[4096];
-    snprintf(path, sizeof path, "%s/rank-%d.progress", run, rank);
+    progress_path(path, sizeof path, run, rank);
     int file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (file < 0 || ftruncate(file, sizeof(struct rf_progress))) {
         rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be created", path);

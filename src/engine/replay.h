@@ -44,6 +44,8 @@ struct rf_replayer {
 /* Stops this rank, and with it the job. Set by the adapter; must not return. */
 typedef void rf_stop_function(int code);
 
+/* Was there a job before this one that followed the recording? */
+bool rf_replay_taken(const char *run, int rank, int size);
 bool rf_replay_open(struct rf_replayer *replayer, const char *trace, const char *run, int rank,
                     struct rf_error *error);
 

@@ -225,6 +225,18 @@ static void find_place(bool alone) {
     rf_mpi.rank = rank ? (int)strtol(rank, NULL, 10) : 0;
 }
 
+/* A command may run several jobs, one after the other. A trace holds one, the first; if another one
+   followed it as well, it would be played in an order that it never had. */
+static bool is_later_job(const struct rf_node *node, const char *trace, bool record) {
+    const char *run = getenv("REFRAIN_RUN");
+    bool later = record ? rf_trace_has_rank(trace, node->rank)
+                        : run && rf_replay_taken(run, node->rank, node->size);
+    if (later && node->rank == 0)
+        fprintf(stderr, "refrain: a later MPI job of the command %s: a trace holds one job\n",
+                record ? "is not recorded" : "runs free");
+    return later;
+}
+
 static void open_session(const struct rf_here *here) {
     struct rf_session *session = &rf_the_session;
     const char *mode = getenv("REFRAIN_MODE");
@@ -242,6 +254,8 @@ static void open_session(const struct rf_here *here) {
         return; /* a spawned world has ranks of its own; its parents are told it is not recorded */
     struct rf_node node = {0};
     describe_node(&node);
+    if (!alone && is_later_job(&node, trace, record))
+        return;
     owner = getpid();
     session->stop = stop_job;
     rf_mpi.level = node.thread_level;

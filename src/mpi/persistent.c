@@ -31,13 +31,11 @@ static void record_start(const struct rf_here *here, MPI_Request request) {
         RF_ENTER(Recv_init##suffix, (buf, count, datatype, source, tag, comm, request));           \
         rf_sign(&rf_the_session, &here, source, tag, count);                                       \
         int code = rf_reals.Recv_init##suffix(buf, count, datatype, source, tag, comm, request);   \
-        if (code == MPI_SUCCESS && rf_is_wild(source, tag)) {                                      \
-            struct rf_receive receive = {buf, count, datatype, source, tag, comm};                 \
-            if (rf_recording())                                                                    \
-                record_persistent(*request, &receive);                                             \
-            else                                                                                   \
-                code = rf_stand_in_persistent(&receive, request);                                  \
-        }                                                                                          \
+        struct rf_receive receive = {buf, count, datatype, source, tag, comm};                     \
+        if (code == MPI_SUCCESS && !rf_recording())                                                \
+            code = rf_stand_in_persistent(&receive, request);                                      \
+        else if (code == MPI_SUCCESS && rf_is_wild(source, tag))                                   \
+            record_persistent(*request, &receive);                                                 \
         return rf_leave(&here, code);                                                              \
     }
 
@@ -59,6 +57,10 @@ static int start(const struct rf_here *here, MPI_Request *request) {
         return rf_reals.Start(request);
     int source = stand_in->receive.source;
     int tag = stand_in->receive.tag;
+    if (!rf_is_wild(source, tag)) {
+        rf_end_of_trust(stand_in->receive.comm, source, tag);
+        return rf_reals.Start(request);
+    }
     enum rf_match match = rf_name_post(here, stand_in->receive.comm, &source, &tag);
     return rf_stand_in_start(stand_in, match, source, tag);
 }

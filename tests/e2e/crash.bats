@@ -190,6 +190,11 @@ static int next(const char *way) {
         while (!flag)
             MPI_Improbe(MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &flag, &message, MPI_STATUS_IGNORE);
         MPI_Mrecv(&word, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
+    } else if (strcmp(way, "started") == 0) {
+        MPI_Recv_init(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        MPI_Request_free(&request);
     } else {
         MPI_Irecv(&word, 1, MPI_INT, 1, 5, MPI_COMM_WORLD, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -221,7 +226,7 @@ PROGRAM
 check_unseen() {
     local way
     compile_unseen "$1"
-    for way in named wildcard "looked for" "taken out" waited; do
+    for way in named wildcard "looked for" "taken out" waited started; do
         rm -rf trace
         run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" "$way"
         [ "$status" -ne 0 ]

@@ -157,7 +157,7 @@ names = ("PMIX_RANK", "PMI_FD", "PMI_RANK", "OMPI_MCA_ess", "OMPI_MCA_orte_x", "
          "REFRAIN_KEEP", "OMPI_MCA_pml", "PROGRAM")
 environment = {name: "as recorded" for name in names}
 environment["PATH"] = "/usr/bin:/bin"
-environment["BYTES"] = "caf\u00e9 \u00c3\u00a9" # Latin 1, then UTF-8
+environment["BYTES"] = "caf\uf7e9 \uf7c3\uf7a9" # Latin 1, then UTF-8
 environment["LD_PRELOAD"] = "/old/librefrain-openmpi.so:/lib/x86_64-linux-gnu/libdl.so.2"
 json.dump({"executable": f"{here}/show", "arguments": ["another name", "a b", "", "$c"],
            "directory": f"{here}/place", "environment": environment}, sys.stdout)

@@ -279,3 +279,29 @@ END_OF_PROGRAM
         rm -r trace
     done
 }
+
+# The same program twice: the second job must not be played in the order of the first.
+check_later_job() {
+    launch "$1" 2 recv_wildcard
+    local first="${launch[*]}"
+    launch "$1" "$2" recv_wildcard
+    printf '%s\n' "$first" "echo between" "${launch[*]}" > jobs
+    run_apart "$REFRAIN" record -m "$1" -o trace sh jobs
+    expect_status 0
+    [ "$(grep -c "a later MPI job of the command is not recorded" <<< "$stderr")" -eq 1 ]
+    expect_in "$stderr" ", 2 ranks"
+    local said=${output%%between*}
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    for _ in 1 2 3; do
+        run_apart "$REFRAIN" replay trace
+        expect_status 0
+        [ "$(sort <<< "${output%%between*}")" = "$(sort <<< "$said")" ]
+        [ "$(grep -c "a later MPI job of the command runs free" <<< "$stderr")" -eq 1 ]
+        expect_in "$stderr" "2 ranks, no difference"
+    done
+}
+
+@test "Open MPI: only the first job of a command is recorded and replayed" { check_later_job openmpi 2; }
+@test "MPICH: only the first job of a command is recorded and replayed" { check_later_job mpich 2; }
+@test "only the first job, even if the second one has more ranks" { check_later_job openmpi 3; }
