@@ -11,6 +11,7 @@
 #include "pager.h"
 #include "summary.h"
 #include "text.h"
+#include "utf8.h"
 
 static void print_rank(int number, const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
     if (!rank) {
@@ -33,10 +34,10 @@ static json_t *rank_object(int number, const struct rf_rank_summary *rank,
     json_t *object = json_pack("{s:i,s:s,s:I}", "rank", number, "state", state, "events",
                                (json_int_t)(rank ? rank->events : 0));
     if (rank && rank->damaged)
-        json_object_set_new(object, "damage", json_string(rank->error.text));
+        json_object_set_new(object, "damage", rf_utf8_json(rank->error.text));
     if (rank && !rank->damaged) {
         char *ending = rf_ending_text(rank, symbols);
-        json_object_set_new(object, "ending", json_string(ending));
+        json_object_set_new(object, "ending", rf_utf8_json(ending));
         free(ending);
     }
     return object;
@@ -60,8 +61,8 @@ static int examine(const struct rf_options *options, const char *path,
     }
     free(numbers);
     if (options->json) {
-        json_t *object =
-            json_pack("{s:s,s:b,s:O}", "trace", path, "whole", bad == 0 && size > 0, "ranks", list);
+        json_t *object = json_pack("{s:o,s:b,s:O}", "trace", rf_utf8_json(path), "whole",
+                                   bad == 0 && size > 0, "ranks", list);
         json_dumpf(object, stdout, JSON_INDENT(2));
         putchar('\n');
         json_decref(object);

@@ -105,12 +105,16 @@ static char *write_task(const struct rf_debug *debug, const struct rf_start *sta
     if (options->batch)
         json_object_set_new(task, "batch", json_string(options->batch));
     char *path = rf_text("%s/task.json", run);
-    bool written = task && json_dump_file(task, path, 0) == 0;
-    json_decref(task);
+    bool good = task && json_dump_file(task, path, 0) == 0;
     free(self);
-    if (written)
+    if (!task)
+        rf_fail(error, RF_EXIT_ENVIRONMENT,
+                "%s: gdb's scripts take no directories whose names are not UTF-8", rerun->shown);
+    else if (!good)
+        rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be written", path);
+    json_decref(task);
+    if (good)
         return path;
-    rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be written", path);
     free(path);
     return NULL;
 }

@@ -20,6 +20,7 @@
 #include "messages.h"
 #include "options.h"
 #include "text.h"
+#include "utf8.h"
 
 enum verdict { GOOD, DOUBTFUL, BAD };
 
@@ -247,9 +248,9 @@ static void print_json(const struct findings *findings, bool works) {
     static const char *const words[] = {"ok", "note", "fail"};
     json_t *list = json_array();
     for (size_t i = 0; i < findings->count; i++)
-        json_array_append_new(list, json_pack("{s:s,s:s,s:s}", "topic", findings->list[i].topic,
+        json_array_append_new(list, json_pack("{s:s,s:s,s:o}", "topic", findings->list[i].topic,
                                               "verdict", words[findings->list[i].verdict], "text",
-                                              findings->list[i].text));
+                                              rf_utf8_json(findings->list[i].text)));
     json_t *object = json_pack("{s:b,s:o}", "works", works, "findings", list);
     json_dumpf(object, stdout, JSON_INDENT(2));
     putchar('\n');

@@ -16,6 +16,7 @@
 #include "summary.h"
 #include "symbols.h"
 #include "text.h"
+#include "utf8.h"
 
 struct dump {
     struct rf_reader *reader;
@@ -80,8 +81,8 @@ static void print_json(struct dump *dump, const struct rf_event *event) {
                                rf_kind_names[event->kind]);
     if (site && has_site(event->kind)) {
         json_object_set_new(object, "function", json_string(site->function));
-        json_object_set_new(object, "at", json_string(place_of(dump, event->site, site)));
-        json_object_set_new(object, "module", json_string(module ? module->path : ""));
+        json_object_set_new(object, "at", rf_utf8_json(place_of(dump, event->site, site)));
+        json_object_set_new(object, "module", rf_utf8_json(module ? module->path : ""));
         json_object_set_new(object, "offset", json_integer((json_int_t)site->offset));
     }
     json_object_set_new(object, "channel", json_integer(event->channel));
@@ -115,9 +116,9 @@ static void print_end(struct dump *dump, uint64_t events, uint32_t last, bool js
     rf_rank_stood(&rank, dump->reader, last);
     char *text = rf_ending_text(&rank, dump->symbols);
     if (json) {
-        json_t *object =
-            json_pack("{s:i,s:I,s:s,s:s,s:i}", "rank", dump->rank, "event", (json_int_t)events,
-                      "kind", rf_kind_names[RF_END], "ending", text, "code", rank.ending.code);
+        json_t *object = json_pack("{s:i,s:I,s:s,s:o,s:i}", "rank", dump->rank, "event",
+                                   (json_int_t)events, "kind", rf_kind_names[RF_END], "ending",
+                                   rf_utf8_json(text), "code", rank.ending.code);
         json_dumpf(object, stdout, JSON_COMPACT);
         putchar('\n');
         json_decref(object);

@@ -11,6 +11,7 @@
 #include "messages.h"
 #include "ranks.h"
 #include "text.h"
+#include "utf8.h"
 
 struct chosen {
     int *ranks;
@@ -30,8 +31,8 @@ static void announce(const struct rf_rerun *rerun, const struct rf_options *opti
             rf_say("extracted: %s: rank %d: %s", rerun->shown, rank, rf_size_text(bytes, size));
     }
     if (options->json)
-        rf_say_json(
-            json_pack("{s:s,s:O,s:i}", "extracted", rerun->shown, "ranks", list, "status", status));
+        rf_say_json(json_pack("{s:o,s:O,s:i}", "extracted", rf_utf8_json(rerun->shown), "ranks",
+                              list, "status", status));
     else
         rf_say_hint("refrain debug --rank %d%s", chosen->ranks[0], rerun->named);
     json_decref(list);

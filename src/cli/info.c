@@ -14,6 +14,7 @@
 #include "ranks.h"
 #include "summary.h"
 #include "text.h"
+#include "utf8.h"
 
 /* The hosts of the ranks, each once, in the order of ranks. */
 static json_t *hosts_of(const struct rf_summary *summary) {
@@ -54,10 +55,10 @@ static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols
                   rank->node.pid, "events", (json_int_t)rank->events, "bytes",
                   (json_int_t)rank->bytes, "damaged", rank->damaged);
     char *text = rf_ending_text(rank, symbols);
-    json_object_set_new(object, "ending", json_string(text));
+    json_object_set_new(object, "ending", rf_utf8_json(text));
     free(text);
     if (rank->damaged) {
-        json_object_set_new(object, "damage", json_string(rank->error.text));
+        json_object_set_new(object, "damage", rf_utf8_json(rank->error.text));
         return object;
     }
     json_object_set_new(object, "end", json_string(ends[rank->ending.how]));
@@ -69,8 +70,9 @@ static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols
     if (rank->ending.in_flight.active) {
         char place[RF_PLACE_TEXT];
         rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
-        json_object_set_new(object, "in_flight",
-                            json_pack("{s:s,s:s}", "function", rank->site.function, "at", place));
+        json_object_set_new(
+            object, "in_flight",
+            json_pack("{s:s,s:o}", "function", rank->site.function, "at", rf_utf8_json(place)));
     }
     return object;
 }
@@ -121,7 +123,7 @@ static void print_json(const char *path, json_t *manifest, const struct rf_summa
         json_array_append_new(ranks, rank_object(&summary->ranks[i], symbols));
     for (size_t i = 0; i < summary->unsupported_count; i++)
         json_array_append_new(unsupported, json_string(summary->unsupported[i]));
-    json_object_set_new(object, "trace", json_string(path));
+    json_object_set_new(object, "trace", rf_utf8_json(path));
     json_object_set_new(object, "ranks", json_integer(summary->size));
     json_object_set_new(object, "hosts", hosts_of(summary));
     json_object_set_new(json_object_get(object, "mpi"), "version",

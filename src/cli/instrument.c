@@ -16,6 +16,7 @@
 #include "objects.h"
 #include "options.h"
 #include "text.h"
+#include "utf8.h"
 
 struct file {
     const char *path;
@@ -116,9 +117,10 @@ static void tell_json(const struct file *files, size_t count) {
         for (size_t j = 0; j < RF_MCAPI_NAMES; j++)
             if (files[i].facts.called[j])
                 json_array_append_new(names, json_string(rf_mcapi_names[j]));
-        json_array_append_new(
-            list, json_pack("{s:s,s:s,s:I,s:o}", "file", files[i].path, "output", files[i].output,
-                            "calls", (json_int_t)files[i].facts.calls, "functions", names));
+        json_array_append_new(list,
+                              json_pack("{s:o,s:o,s:I,s:o}", "file", rf_utf8_json(files[i].path),
+                                        "output", rf_utf8_json(files[i].output), "calls",
+                                        (json_int_t)files[i].facts.calls, "functions", names));
     }
     rf_say_json(json_pack("{s:o}", "instrumented", list));
 }

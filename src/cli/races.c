@@ -10,6 +10,7 @@
 #include "ranks.h"
 #include "text.h"
 #include "threads/race_tools.h"
+#include "utf8.h"
 
 /* ---- whose code it is ---- */
 
@@ -289,13 +290,13 @@ static json_t *access_json(const struct rf_race_access *access) {
         const struct rf_race_frame *frame = &access->frames[i];
         json_t *object = json_object();
         if (frame->function)
-            json_object_set_new(object, "function", json_string(frame->function));
+            json_object_set_new(object, "function", rf_utf8_json(frame->function));
         if (frame->file)
-            json_object_set_new(object, "file", json_string(frame->file));
+            json_object_set_new(object, "file", rf_utf8_json(frame->file));
         if (frame->line)
             json_object_set_new(object, "line", json_integer(frame->line));
         if (frame->object)
-            json_object_set_new(object, "object", json_string(frame->object));
+            json_object_set_new(object, "object", rf_utf8_json(frame->object));
         json_array_append_new(stack, object);
     }
     char *place = where(access);

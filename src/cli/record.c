@@ -21,6 +21,7 @@
 #include "thread_logs.h"
 #include "thread_notes.h"
 #include "trace/holes.h"
+#include "utf8.h"
 #include "values.h"
 
 static bool check_scheme(const char *scheme, struct rf_error *error) {
@@ -159,8 +160,8 @@ static void announce_json(const struct rf_summary *summary, const struct rf_new_
     json_t *names = json_array();
     for (size_t i = 0; i < summary->unsupported_count; i++)
         json_array_append_new(names, json_string(summary->unsupported[i]));
-    rf_say_json(json_pack("{s:s,s:I,s:I,s:I,s:i,s:o}", "recorded", trace->shown, "bytes",
-                          (json_int_t)rf_directory_bytes(trace->path), "events",
+    rf_say_json(json_pack("{s:o,s:I,s:I,s:I,s:i,s:o}", "recorded", rf_utf8_json(trace->shown),
+                          "bytes", (json_int_t)rf_directory_bytes(trace->path), "events",
                           (json_int_t)summary->events, "ranks", (json_int_t)summary->count,
                           "status", status, "not_recorded", names));
 }

@@ -1,4 +1,5 @@
 #include "verdict.h"
+#include "utf8.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -147,7 +148,7 @@ static void announce_free(const struct rf_replayed *replayed) {
 static void announce_json(const struct rf_replayed *replayed, enum rf_verdict verdict, int status) {
     const struct rf_supervision *supervision = replayed->supervision;
     json_t *object =
-        json_pack("{s:s,s:s,s:I,s:I,s:I,s:i}", "replayed", replayed->trace, "outcome",
+        json_pack("{s:o,s:s,s:I,s:I,s:I,s:i}", "replayed", rf_utf8_json(replayed->trace), "outcome",
                   verdict_names[verdict], "events", (json_int_t)events_played(replayed),
                   "recorded_events", (json_int_t)events_recorded(replayed), "ranks",
                   (json_int_t)supervision->count, "status", status);
@@ -162,7 +163,7 @@ static void announce_json(const struct rf_replayed *replayed, enum rf_verdict ve
         const struct rf_progress *rank = &supervision->ranks[supervision->first_diverged];
         json_object_set_new(object, "rank", json_integer(rank->rank));
         json_object_set_new(object, "event", json_integer((json_int_t)rank->event));
-        json_object_set_new(object, "difference", json_string(rank->difference));
+        json_object_set_new(object, "difference", rf_utf8_json(rank->difference));
     }
     if (replayed->races)
         json_object_set_new(object, "races", rf_races_json(replayed->races));

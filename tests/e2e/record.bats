@@ -305,3 +305,23 @@ check_later_job() {
 @test "Open MPI: only the first job of a command is recorded and replayed" { check_later_job openmpi 2; }
 @test "MPICH: only the first job of a command is recorded and replayed" { check_later_job mpich 2; }
 @test "only the first job, even if the second one has more ranks" { check_later_job openmpi 3; }
+
+@test "a directory whose name is not UTF-8: JSON stays JSON, and says all" {
+    local odd=$'caf\xe9'
+    mkdir "$odd"
+    cd "$odd"
+    launch openmpi 2 recv_wildcard
+    cp "${launch[3]}" program
+    run_apart "$REFRAIN" record --json -o "$odd" "${launch[@]:0:3}" ./program
+    expect_status 0
+    expect_in "$stderr" '"recorded":"caf'
+    for verb in check info "dump --limit 1" replay; do
+        run_apart "$REFRAIN" $verb --json "$odd"
+        expect_status 0
+        grep -v "^rank" <<< "$output"$'\n'"$stderr" > said
+        expect_in "$(python3 -c 'import json; print(json.JSONDecoder().raw_decode(open("said").read()))')" "caf"
+    done
+    run_apart "$REFRAIN" debug --rank 0 --batch refrain-where "$odd"
+    expect_status 123
+    expect_in "$stderr" "take no directories whose names are not UTF-8"
+}
