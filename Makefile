@@ -24,6 +24,7 @@ test: all
 	@ctest --test-dir $(BUILD) --output-on-failure -LE soak -j $(TEST_JOBS)
 
 soak: all
+	@scripts/setup hpcc lammps mumps-test abyss ray
 	@scripts/soak $(BUILD)
 
 bench: all
