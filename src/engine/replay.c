@@ -335,11 +335,16 @@ static void change_current(struct rf_progress *progress) {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 
+/* Of an end, which one thread has come to, the others know nothing. */
+static void show_state(struct rf_progress *progress, enum rf_state state) {
+    if (progress->state < RF_STATE_DIVERGED)
+        progress->state = state;
+}
+
 void rf_progress_go(struct rf_replayer *replayer) {
     lock_shown(replayer);
     replayer->progress->calls++;
-    if (replayer->progress->state != RF_STATE_DIVERGED)
-        replayer->progress->state = RF_STATE_RUNNING;
+    show_state(replayer->progress, RF_STATE_RUNNING);
     unlock_shown(replayer);
     if (replayer->show)
         replayer->show(NULL);
@@ -363,8 +368,7 @@ void rf_progress_wait(struct rf_replayer *replayer, const struct rf_here *here, 
     current->tag = tag;
     current->chosen = current->requests = 0;
     change_current(progress);
-    if (progress->state != RF_STATE_DIVERGED)
-        progress->state = RF_STATE_WAITING;
+    show_state(progress, RF_STATE_WAITING);
     unlock_shown(replayer);
     if (replayer->show)
         replayer->show(here);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "real.h"
+#include "threads/adapter.h"
 #include "values.h"
 
 /* Recorded and real number, in one word, at a place given by the recorded one. Numbers that the
@@ -94,16 +95,33 @@ RF_HOOK pid_t gettid(void) {
     return rf_gettid(RF_HERE_ADDRESS);
 }
 
+pid_t rf_killed(pid_t id, int signal) {
+    pid_t self = rf_libc()->getpid();
+    if (signal == SIGKILL && (id == self || id == 0 || -id == getpgrp()))
+        rf_threads_killed();
+    return id;
+}
+
+RF_HOOK int raise(int signal) {
+    rf_killed(rf_libc()->getpid(), signal);
+    return rf_libc()->raise(signal);
+}
+
+RF_HOOK int pthread_kill(pthread_t thread, int signal) {
+    rf_killed(rf_libc()->getpid(), signal);
+    return rf_libc()->pthread_kill(thread, signal);
+}
+
 /* What takes such a number: RF_TAKES(result, name, parameters, arguments). */
 #define RF_TAKES(result, name, parameters, arguments)                                              \
     RF_HOOK result name parameters {                                                               \
         return rf_libc()->name arguments;                                                          \
     }
-RF_TAKES(int, kill, (pid_t id, int signal), (rf_real_id(id), signal))
+RF_TAKES(int, kill, (pid_t id, int signal), (rf_killed(rf_real_id(id), signal), signal))
 RF_TAKES(int, sigqueue, (pid_t id, int signal, const union sigval value),
-         (rf_real_id(id), signal, value))
+         (rf_killed(rf_real_id(id), signal), signal, value))
 RF_TAKES(int, tgkill, (pid_t process, pid_t thread, int signal),
-         (rf_real_id(process), rf_real_id(thread), signal))
+         (rf_killed(rf_real_id(process), signal), rf_real_id(thread), signal))
 RF_TAKES(pid_t, getpgid, (pid_t id), (rf_real_id(id)))
 RF_TAKES(int, setpgid, (pid_t id, pid_t group), (rf_real_id(id), rf_real_id(group)))
 RF_TAKES(pid_t, getsid, (pid_t id), (rf_real_id(id)))

@@ -9,7 +9,11 @@
 /* The real one behind a number that was returned in this replay; any other as it is. */
 pid_t rf_real_id(pid_t id);
 
-/* The same for paths of the form /proc/NUMBER/..., which are rewritten into `room`. */
+/* This signal is sent to this process, by its real number, or to its group or to another one.
+   Returns the number. */
+pid_t rf_killed(pid_t id, int signal);
+
+/* As rf_real_id, for paths of the form /proc/NUMBER/..., which are rewritten into `room`. */
 struct rf_path {
     char text[256];
 };

@@ -33,10 +33,10 @@ long rf_syscall(long number, long a, long b, long c, long d, long e, long f) {
         break;
     case SYS_kill:
     case SYS_tkill:
-        a = rf_real_id((pid_t)a);
+        a = rf_killed(rf_real_id((pid_t)a), (int)b);
         break;
     case SYS_tgkill:
-        a = rf_real_id((pid_t)a);
+        a = rf_killed(rf_real_id((pid_t)a), (int)c);
         b = rf_real_id((pid_t)b);
         break;
     default:

@@ -330,6 +330,8 @@ void rf_wait_a_little(struct rf_patience *patience);
 void rf_waited(const struct rf_patience *patience);
 /* Replay: until the other threads of the process have nothing more to do, at most so long. */
 void rf_wait_until_idle(int seconds);
+/* Replay: this thread ends the process inside a call; the others come to where they were then. */
+void rf_others_first(void);
 /* Replay: a failed test or probe is answered without the library; let it get on now and then. */
 void rf_answer_failure(void);
 

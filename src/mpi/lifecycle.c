@@ -9,6 +9,7 @@
 
 #include "engine/signals.h"
 #include "mpi/kept.h"
+#include "threads/adapter.h"
 
 #define MOMENTS 3000 /* of a millisecond */
 
@@ -23,6 +24,20 @@ static void note_signal(int number) {
     rf_the_session.replayer.progress->signal = (uint32_t)number;
     if (rf_order.on && number != SIGTERM && number != SIGINT)
         rf_wait_until_idle(3);
+}
+
+void rf_others_first(void) {
+    if (rf_order.on && rf_the_session.mode == RF_REPLAYING)
+        rf_wait_until_idle(3);
+}
+
+RF_EXPORT rf_adapter_ends refrain_adapter_ends;
+
+void refrain_adapter_ends(int number) {
+    if (number)
+        note_signal(number);
+    else
+        rf_others_first();
 }
 
 static void stop_job(int code) {
@@ -58,6 +73,15 @@ static void leave_others(void) {
     rf_kept_close(true);
 }
 
+/* Another thread may be in the middle of a call, and must find itself recorded to the end of it;
+   what it appends to a recording that is closed is nowhere. */
+static void end_session(struct rf_session *session) {
+    if (session->mode == RF_REPLAYING)
+        session->replayer.progress->state = RF_STATE_FINISHED;
+    if (session->mode != RF_RECORDING_SHARED)
+        session->mode = RF_OFF;
+}
+
 /* Other threads may be about to append something. */
 static void close_recording(struct rf_session *session, enum rf_end how, int code) {
     rf_session_lock(session);
@@ -79,9 +103,7 @@ static void end_at_exit(int status, void *unused) {
         rf_replay_finish(session, &here, RF_END_EXIT, status);
     finish_alone(session, &here);
     leave_others();
-    if (session->mode == RF_REPLAYING)
-        session->replayer.progress->state = RF_STATE_FINISHED;
-    session->mode = RF_OFF;
+    end_session(session);
 }
 
 static void describe_node(struct rf_node *node) {
@@ -365,9 +387,7 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     }
     finish_alone(session, &here);
     leave_others();
-    if (session->mode == RF_REPLAYING)
-        session->replayer.progress->state = RF_STATE_FINISHED;
-    session->mode = RF_OFF;
+    end_session(session);
     int code = rf_reals.Abort(comm, errorcode);
     rf_leave_quietly();
     return code;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,19 @@ rf_adapter_differs *rf_find_adapter(void) {
         asked = true;
     }
     return found;
+}
+
+static void tell_adapter_of_end(int signal) {
+    rf_adapter_ends *adapter = NULL;
+    void *symbol = dlsym(RTLD_DEFAULT, RF_ADAPTER_ENDS);
+    memcpy(&adapter, &symbol, sizeof adapter);
+    if (adapter)
+        adapter(signal);
+}
+
+void rf_threads_killed(void) {
+    if (rf_threads.on)
+        tell_adapter_of_end(SIGKILL);
 }
 
 /* A difference was found, by this thread or by another one. */
@@ -351,12 +365,15 @@ static void end_record(int status) {
 static void end_replay(int status) {
     struct rf_thread *self = rf_self;
     struct rf_here here = {"exit", 0, 0};
+    bool within = self && self->inside > 1; /* a call, whose turn is counted when it is over */
+    if (within)
+        tell_adapter_of_end(0);
     if (self && !self->free) {
         rf_turn_wake(self);
         rf_turn_blocks(self, RF_OP_EXIT, 0);
         wait_for_others();
         if (rf_thread_log_head(rf_threads.turns)->finished &&
-            self->done < self->cursor.record->at_exit)
+            self->done + within < self->cursor.record->at_exit)
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
     }
     if (!rf_threads.plain)

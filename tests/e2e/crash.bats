@@ -89,6 +89,62 @@ assert all(node["ending"] for node in nodes)' <<< "$output"
 @test "Open MPI: a crash after the last receive" { check_crash openmpi abort 134 "rank 1 was ended by SIGABRT after" 24; }
 @test "MPICH: a crash after the last receive" { check_crash mpich abort 134 "rank 1 was ended by SIGABRT after" 24; }
 
+# check_leaving MPI: one thread ends the process while another one is in a call that returns only then.
+check_leaving() {
+    compile "$1" leaving -pthread << 'END'
+#include <mpi.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static int rank, word;
+static atomic_int back;
+
+static void *ask(void *unused) {
+    int answer;
+    MPI_Sendrecv(&word, 1, MPI_INT, 0, 1, &answer, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    back = 1;
+    return unused;
+}
+
+/* Registered before MPI_Init, so it is called after all that came with it. */
+static void go(void) {
+    if (rank == 1)
+        MPI_Send(&word, 1, MPI_INT, 0, 3, MPI_COMM_WORLD);
+    for (int i = 0; rank == 1 && i < 500 && !back; i++)
+        usleep(10000);
+}
+
+int main(int argc, char **argv) {
+    pthread_t thread;
+    int level;
+    atexit(go);
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1) {
+        pthread_create(&thread, NULL, ask, NULL);
+        MPI_Recv(&word, 1, MPI_INT, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        exit(3);
+    }
+    MPI_Recv(&word, 1, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&word, 1, MPI_INT, 1, 4, MPI_COMM_WORLD);
+    MPI_Recv(&word, 1, MPI_INT, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Send(&word, 1, MPI_INT, 1, 2, MPI_COMM_WORLD);
+    pause();
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 3
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "rank 1 exited with status 3"
+    run_apart timeout -k 5 60 "$REFRAIN" replay trace
+    expect_status 3
+}
+
+@test "Open MPI: exit() while another thread is in a call" { check_leaving openmpi; }
+@test "MPICH: exit() while another thread is in a call" { check_leaving mpich; }
+
 # record_until MPI GOOD|BAD PROGRAM [ARGUMENT...]: the trace of a run that ended well, or badly.
 record_until() {
     local mpi=$1 wanted=$2 ended

@@ -1,9 +1,12 @@
-/* Two threads of every rank send, two receive; one of rank 1 crashes when it has seen enough. */
+/* Two threads of every rank send, two receive; one of rank 1 crashes when it has seen enough, or,
+   with the argument "kill", kills the process. */
 #include "crew.h"
 
 #include <signal.h>
 
 enum { EACH = 30, ENOUGH = 15, PAIRS = 2 };
+
+static int ending = SIGSEGV;
 
 static void send(int pair) {
     for (int i = 0; i < EACH; i++)
@@ -24,7 +27,7 @@ static void receive(int pair) {
         if (world_rank == 1 && pair == 1 && i == ENOUGH) {
             observe_close();
             usleep(20000); /* launchers may drop the output that they have not read */
-            raise(SIGSEGV);
+            raise(ending);
         }
     }
 }
@@ -38,6 +41,8 @@ static void work(int number) {
 
 int main(int argc, char **argv) {
     begin_with(&argc, &argv, MPI_THREAD_MULTIPLE);
+    if (argc > 1)
+        ending = SIGKILL;
     alarm(60); /* if nobody ends the other ranks, they end themselves */
     phase("crash");
     run_crew(2 * PAIRS, work);
