@@ -196,6 +196,8 @@ void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Statu
     struct rf_session *session = &rf_the_session;
     if (session->mode == RF_OFF || (rf_recording() && code == MPI_SUCCESS))
         return;
+    if (code != MPI_SUCCESS && rf_layer == RF_LAYER_KEEPING && rf_fatal_last())
+        rf_fatal_end();
     if (!rf_recording()) {
         compare_outcome(here, code);
         rf_progress_go(&session->replayer);

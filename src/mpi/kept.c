@@ -29,7 +29,7 @@ struct call {
     uint32_t function : 12, thread : 20;
     int32_t code; /* error class */
 };
-_Static_assert(RF_FUNCTIONS < RF_RELEASE && RF_MOST_STRANDS - 1 <= 0xfffff, "they fit into a call");
+_Static_assert(RF_FUNCTIONS < RF_LAST && RF_MOST_STRANDS - 1 <= 0xfffff, "they fit into a call");
 
 void *rf_kept_room(void *old, size_t size) {
     void *room = realloc(old, size ? size : 1);
@@ -56,7 +56,7 @@ struct preface {
 };
 
 static struct preface preface(void) {
-    struct preface preface = {"kept 2", RF_FUNCTIONS, sizeof(MPI_Status), 0, ""};
+    struct preface preface = {"kept 3", RF_FUNCTIONS, sizeof(MPI_Status), 0, ""};
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     rf_library.Get_library_version(version, &length);
@@ -71,6 +71,7 @@ void rf_layer_install(enum rf_layer layer) {
     rf_layer_table(&rf_reals);
     rf_layer_by_hand(&rf_reals);
     rf_layer_windows(&rf_reals);
+    rf_layer_fatal(&rf_reals);
     rf_layer_files(&rf_reals);
 }
 
@@ -273,6 +274,7 @@ static _Noreturn void end_here(void) {
         rf_progress_wait(&rf_the_session.replayer, &rf_current, RF_NO_PEER, RF_NO_PEER);
         rf_unlock(&stream.lock);
         rf_wait_until_idle(INT_MAX);
+        rf_kept_stay(); /* one of them is ending it, which may take a while */
     }
     fprintf(stderr,
             "refrain: rank %d was ended in this call, %s, when its contents were kept: it ends "
@@ -477,8 +479,23 @@ void rf_kept_change(int32_t number) {
     put_call(CHANGE, number);
 }
 
+void rf_kept_last(int code) {
+    put_call(RF_LAST, code);
+}
+
+bool rf_kept_was_last(int *code) {
+    if (!peek() || stream.next.function != RF_LAST)
+        return false;
+    *code = stream.next.code;
+    stream.ready = false;
+    return true;
+}
+
 int rf_kept_done(int code) {
+    bool last = code != MPI_SUCCESS && rf_fatal_last();
     rf_kept_release();
+    if (last)
+        rf_fatal_end();
     return code;
 }
 
@@ -486,7 +503,7 @@ int rf_kept_done(int code) {
    reductions are not. */
 static bool done(int code) {
     rf_kept_callbacks(code != MPI_SUCCESS);
-    rf_kept_release();
+    rf_kept_done(code);
     return rf_alone() && code != MPI_SUCCESS;
 }
 

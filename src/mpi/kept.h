@@ -54,6 +54,8 @@ int rf_kept_call(unsigned function, int code);
 #define RF_LOOK 0xffcu
 #define RF_PARK 0xffbu
 #define RF_RELEASE 0xffau
+/* After a call that returned with an error: it has ended the process. */
+#define RF_LAST 0xff9u
 /* Such a thing that several calls make up. False if threads are not told apart; else it has an end
    as any call. */
 bool rf_kept_begin(unsigned what);
@@ -61,6 +63,9 @@ bool rf_kept_begin(unsigned what);
 bool rf_kept_next_is(unsigned function);
 /* Alone: this thread is going to call, and what is parked may have to be posted before. */
 void rf_kept_settle(void);
+/* While keeping: this error ends the process. Alone: is that what comes next? */
+void rf_kept_last(int code);
+bool rf_kept_was_last(int *code);
 /* The end of a call. Returns the code. */
 int rf_kept_done(int code);
 /* The same; alone, the error handler hears of an error. */
@@ -192,6 +197,17 @@ void rf_window_done(MPI_Win win, int target);
 void rf_kept_changes(void);
 void rf_through_change(int32_t number);
 
+/* ---- kept_fatal.c: errors that end the program ---- */
+
+/* A new window. */
+void rf_fatal_window(MPI_Win win);
+/* The end of a call that has failed: is the program to end of it? That is kept, or read. */
+bool rf_fatal_last(void);
+/* Then, without the stream. */
+_Noreturn void rf_fatal_end(void);
+/* While keeping: a question of our own found the error, and the call that brings it comes yet. */
+void rf_fatal_unheard(void);
+
 /* ---- kept_files.c ---- */
 
 void rf_file_open(MPI_File *file);
@@ -203,6 +219,7 @@ void rf_file_end(MPI_File file);
 void rf_layer_table(struct rf_real *reals);
 void rf_layer_by_hand(struct rf_real *reals);
 void rf_layer_windows(struct rf_real *reals);
+void rf_layer_fatal(struct rf_real *reals);
 void rf_layer_files(struct rf_real *reals);
 
 static inline bool rf_alone(void) {

@@ -239,6 +239,8 @@ static int kept_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
         *flag = 1;
     else
         code = rf_library.Request_get_status(request, flag, seen);
+    if (look)
+        rf_fatal_unheard();
     if (look && !(rf_alone() ? rf_kept_next_is(RF_LOOK) : every_answer_counts()))
         return code;
     if (!is_kept(code, *flag))

@@ -161,7 +161,10 @@ static void into(struct rf_output output) {
         if (rf_alone())                                                                            \
             rf_cannot_answer("MPI_" #name);                                                        \
         rf_cannot_keep(RF_FN_##name, "MPI_" #name);                                                \
-        return rf_library.name arguments;                                                          \
+        result value = rf_library.name arguments;                                                  \
+        if (rf_fatal_last())                                                                       \
+            rf_fatal_end();                                                                        \
+        return value;                                                                              \
     }
 #define RF_MAKE_ENDING(ending, name, parameters, arguments, ...)                                   \
     static int kept_##name parameters {                                                            \

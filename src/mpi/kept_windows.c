@@ -95,6 +95,7 @@ void rf_kept_changes(void) {
 void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win) {
     if (rf_alone())
         rf_library.Win_create(base, size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, win);
+    rf_fatal_window(*win);
     add_region(*win, base, (size_t)size, false);
 }
 
@@ -103,6 +104,7 @@ void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
     void *base;
     if (rf_alone())
         rf_library.Win_allocate(size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, baseptr, win);
+    rf_fatal_window(*win);
     memcpy(&base, baseptr, sizeof base);
     rf_checks_pause(true);
     rf_through_output(
@@ -116,6 +118,7 @@ void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
 void rf_window_dynamic(MPI_Win *win) {
     if (rf_alone())
         rf_library.Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, win);
+    rf_fatal_window(*win);
 }
 
 static int kept_Win_attach(MPI_Win win, void *base, MPI_Aint size) {

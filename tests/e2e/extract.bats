@@ -136,17 +136,96 @@ check_thread_crash() {
 @test "Open MPI: alone, a crash in one of several threads" { check_thread_crash openmpi; }
 @test "MPICH: alone, a crash in one of several threads" { check_thread_crash mpich; }
 
-# check_fatal MPI: the library ends the rank inside a call; alone it ends in that call.
-check_fatal() {
-    record_until "$1" bad truncate
-    extract 0
-    alone 0
-    expect_status 143
-    expect_in "$stderr" "rank 0 was ended in this call, MPI_Recv"
+# One thread of rank 1 kills the process, which nobody can catch, while the others have something left to do.
+check_thread_kill() {
+    record_until "$1" bad thr_crash kill
+    expect_status 137
+    local said
+    said=$(grep '^rank 1: ' <<< "$output")
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "rank 1 was ended by SIGKILL after"
+    extract 1
+    for _ in 1 2; do
+        alone 1
+        expect_status 137
+        [ "$output" = "$said" ]
+        expect_in "$stderr" "no difference"
+    done
 }
 
-@test "Open MPI: an error that is fatal ends the rank alone in the same call" { check_fatal openmpi; }
-@test "MPICH: an error that is fatal ends the rank alone in the same call" { check_fatal mpich; }
+@test "Open MPI: alone, one of several threads kills the process" { check_thread_kill openmpi; }
+@test "MPICH: alone, one of several threads kills the process" { check_thread_kill mpich; }
+
+# check_fatal MPI RANK CALL PROGRAM [ARGUMENT...]: the library ends the rank inside a call; alone it ends in that
+# call, with the status that the job had, and says why.
+check_fatal() {
+    local mpi=$1 rank=$2 call=$3
+    shift 3
+    record_until "$mpi" bad "$@"
+    extract "$rank"
+    for _ in 1 2; do
+        alone "$rank"
+        expect_status "$expected"
+        expect_in "$stderr" "Fatal error in $call: "
+        expect_in "$stderr" "rank $rank alone"
+        expect_in "$stderr" "no difference"
+    done
+}
+
+@test "Open MPI: an error that is fatal ends the rank alone in the same way" { check_fatal openmpi 0 MPI_Recv truncate; }
+@test "MPICH: an error that is fatal ends the rank alone in the same way" { check_fatal mpich 0 MPI_Recv truncate; }
+
+# check_handlers MPI STATUS: the program finds the error handlers that it expects, some errors are its own
+# affair, and one of several requests that fail together ends it.
+check_handlers() {
+    compile "$1" handlers << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv) {
+    int rank, words[8] = {0}, code;
+    MPI_Comm copy;
+    MPI_Errhandler handler;
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    if (rank == 0)
+        for (int i = 0; i < 3; i++)
+            MPI_Send(words, 4, MPI_INT, 1, i, copy);
+    if (rank == 1) {
+        MPI_Comm_get_errhandler(copy, &handler);
+        MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+        code = MPI_Recv(words, 1, MPI_INT, MPI_ANY_SOURCE, 0, copy, statuses);
+        printf("rank 1: %d %d\n", handler == MPI_ERRORS_ARE_FATAL, code != MPI_SUCCESS);
+        fflush(stdout);
+        MPI_Comm_set_errhandler(copy, handler);
+        MPI_Errhandler_free(&handler);
+        MPI_Irecv(words, 1, MPI_INT, 0, 1, copy, &requests[0]);
+        MPI_Irecv(words + 4, 4, MPI_INT, 0, 2, copy, &requests[1]);
+        MPI_Waitall(2, requests, statuses);
+        printf("rank 1 goes on\n");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status "$2"
+    extract 1
+    for _ in 1 2; do
+        alone 1
+        expect_status "$2"
+        [ "$output" = "rank 1: 1 1" ]
+        expect_in "$stderr" "Fatal error in MPI_Waitall: "
+        expect_in "$stderr" "no difference"
+    done
+}
+
+@test "Open MPI: error handlers in front of an end alone" { check_handlers openmpi 15; }
+@test "MPICH: error handlers in front of an end alone" { check_handlers mpich 17; }
 
 # ---- files ----
 
