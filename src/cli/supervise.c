@@ -195,6 +195,16 @@ static void tell(const struct watch *watch, double seconds) {
         rf_symbols_free(symbols);
 }
 
+/* Nor does a rank alone get on that waits, without a call, for what another one is to store. */
+static void tell_of_windows(const struct watch *watch, double seconds) {
+    for (size_t i = 0; i < watch->count; i++)
+        if (watch->list[i].shared->windows && watch->list[i].shared->state == RF_STATE_RUNNING)
+            rf_say("rank %d has made no call for %g second%s; if it watches the memory of a "
+                   "window, alone that "
+                   "changes only in calls; the replay goes on",
+                   watch->list[i].rank, seconds, seconds == 1 ? "" : "s");
+}
+
 /* How long nothing has moved. */
 struct stillness {
     double looked_at;
@@ -333,6 +343,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
         if (supervision->stall_timeout > 0 && still.all >= supervision->stall_timeout &&
             still.wait == 0 && !still.told && !supervision->quiet) {
             tell(&watch, supervision->stall_timeout);
+            tell_of_windows(&watch, supervision->stall_timeout);
             still.told = true; /* once for each time */
         }
         wait_a_little(child_handle);

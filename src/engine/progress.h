@@ -32,13 +32,14 @@ struct rf_progress {
     uint32_t magic;
     int32_t rank, size, pid;
     char host[64];
-    volatile uint32_t state;  /* enum rf_state */
-    volatile uint32_t free;   /* 1: past the end of a recording that was cut off */
-    volatile uint32_t signal; /* of a rank whose threads call: the one that ends it, or 0 */
-    volatile uint64_t events; /* decisions replayed */
-    volatile uint64_t played; /* those and the checks between them */
-    volatile uint64_t calls;  /* calls made: grows whenever the rank gets on */
-    struct rf_call current;   /* valid while state is RF_STATE_WAITING or RF_STATE_DIVERGED */
+    volatile uint32_t state;   /* enum rf_state */
+    volatile uint32_t free;    /* 1: past the end of a recording that was cut off */
+    volatile uint32_t signal;  /* of a rank whose threads call: the one that ends it, or 0 */
+    volatile uint32_t windows; /* 1: alone, with memory that others have changed */
+    volatile uint64_t events;  /* decisions replayed */
+    volatile uint64_t played;  /* those and the checks between them */
+    volatile uint64_t calls;   /* calls made: grows whenever the rank gets on */
+    struct rf_call current;    /* valid while state is RF_STATE_WAITING or RF_STATE_DIVERGED */
     volatile uint32_t current_version; /* odd while `current` is being written */
     /* Divergence: valid when state is RF_STATE_DIVERGED. */
     uint64_t event; /* number of the event at which it differs, or of the next one */

@@ -40,6 +40,13 @@ void *rf_kept_room(void *old, size_t size) {
     return room;
 }
 
+void *rf_kept_grown(void *entries, int32_t count, int32_t *room, size_t size) {
+    if (count < *room)
+        return entries;
+    *room = *room ? *room * 2 : 16;
+    return rf_kept_room(entries, (size_t)*room * size);
+}
+
 void rf_kept_enter(struct rf_handle_map *map, uint64_t key, uint32_t place) {
     if (!rf_handle_add(map, key, place))
         abort();
@@ -72,6 +79,7 @@ void rf_layer_install(enum rf_layer layer) {
     rf_layer_by_hand(&rf_reals);
     rf_layer_windows(&rf_reals);
     rf_layer_fatal(&rf_reals);
+    rf_layer_shared(&rf_reals);
     rf_layer_files(&rf_reals);
 }
 

@@ -101,6 +101,8 @@ void rf_kept_release(void);
 
 /* As realloc, but it succeeds or ends the run. */
 void *rf_kept_room(void *old, size_t size) __attribute__((returns_nonnull));
+/* An array with room for one more. */
+void *rf_kept_grown(void *entries, int32_t count, int32_t *room, size_t size);
 /* The same for a key that is not in the table yet. */
 void rf_kept_enter(struct rf_handle_map *map, uint64_t key, uint32_t place);
 
@@ -190,12 +192,21 @@ void rf_output_release(struct rf_output *output);
 void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win);
 void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win);
 void rf_window_dynamic(MPI_Win *win);
+/* Memory of the window, with what is in it; `allocated`: it goes with the window. */
+void rf_window_memory(MPI_Win win, void *memory, size_t size, bool allocated);
 /* Something was asked of a rank, or RF_ANYBODY; what was asked of it has come. */
 void rf_window_get(MPI_Win win, int target, struct rf_output output);
 void rf_window_done(MPI_Win win, int target);
 /* While keeping: what others have changed since the last call. */
 void rf_kept_changes(void);
 void rf_through_change(int32_t number);
+
+/* ---- kept_shared.c: windows of shared memory ---- */
+
+void rf_window_shared(MPI_Comm comm, MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win);
+/* Where the part of some rank begins. */
+void rf_window_part(MPI_Win win, void *baseptr);
+void rf_window_shared_end(MPI_Win win);
 
 /* ---- kept_fatal.c: errors that end the program ---- */
 
@@ -220,6 +231,7 @@ void rf_layer_table(struct rf_real *reals);
 void rf_layer_by_hand(struct rf_real *reals);
 void rf_layer_windows(struct rf_real *reals);
 void rf_layer_fatal(struct rf_real *reals);
+void rf_layer_shared(struct rf_real *reals);
 void rf_layer_files(struct rf_real *reals);
 
 static inline bool rf_alone(void) {

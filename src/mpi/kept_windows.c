@@ -23,23 +23,16 @@ static struct get {
 } * gets;
 static int32_t get_count, get_room;
 
-static void *grown(void *entries, int32_t count, int32_t *room, size_t size) {
-    if (count < *room)
-        return entries;
-    *room = *room ? *room * 2 : 16;
-    return rf_kept_room(entries, (size_t)*room * size);
-}
-
 /* ---- the memory of windows ---- */
 
 static void add_region(MPI_Win win, void *memory, size_t size, bool allocated) {
-    if (rf_layer == RF_LAYER_CHECKING)
-        return; /* what others do to it is not checked */
-    regions = grown(regions, region_count, &region_room, sizeof *regions);
+    regions = rf_kept_grown(regions, region_count, &region_room, sizeof *regions);
     char *copy = rf_alone() ? NULL : rf_kept_room(NULL, size);
     if (copy && size)
         memcpy(copy, memory, size);
     regions[region_count++] = (struct region){region_number++, win, memory, copy, size, allocated};
+    if (rf_alone())
+        rf_the_session.replayer.progress->windows = 1;
 }
 
 static void remove_region(int32_t place) {
@@ -92,27 +85,37 @@ void rf_kept_changes(void) {
 
 /* ---- making and freeing ---- */
 
+/* Fresh memory holds what happens to be in it, and any may hold what others have put there before
+   this rank was back from the call. What is kept is the copy with which later changes are compared,
+   lest something comes in between. */
+void rf_window_memory(MPI_Win win, void *memory, size_t size, bool allocated) {
+    if (rf_layer == RF_LAYER_CHECKING)
+        return; /* what others do to it is not checked */
+    add_region(win, memory, size, allocated);
+    rf_checks_pause(true);
+    rf_through_output(
+        &(struct rf_output){.shape = RF_PLAIN,
+                            .buffer = rf_alone() ? memory : regions[region_count - 1].copy,
+                            .count = (MPI_Count)size,
+                            .type = MPI_BYTE},
+        NULL);
+    rf_checks_pause(false);
+}
+
 void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win) {
     if (rf_alone())
         rf_library.Win_create(base, size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, win);
     rf_fatal_window(*win);
-    add_region(*win, base, (size_t)size, false);
+    rf_window_memory(*win, base, (size_t)size, false);
 }
 
-/* Fresh memory holds what happens to be in it. */
 void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
     void *base;
     if (rf_alone())
         rf_library.Win_allocate(size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, baseptr, win);
     rf_fatal_window(*win);
     memcpy(&base, baseptr, sizeof base);
-    rf_checks_pause(true);
-    rf_through_output(
-        &(struct rf_output){
-            .shape = RF_PLAIN, .buffer = base, .count = (MPI_Count)size, .type = MPI_BYTE},
-        NULL);
-    rf_checks_pause(false);
-    add_region(*win, base, (size_t)size, true);
+    rf_window_memory(*win, base, (size_t)size, true);
 }
 
 void rf_window_dynamic(MPI_Win *win) {
@@ -121,10 +124,11 @@ void rf_window_dynamic(MPI_Win *win) {
     rf_fatal_window(*win);
 }
 
+/* Nobody knows where it is before this returns. */
 static int kept_Win_attach(MPI_Win win, void *base, MPI_Aint size) {
     int code = rf_library.Win_attach(win, base, size);
     rf_kept_call(RF_FN_Win_attach, code);
-    if (code == MPI_SUCCESS)
+    if (code == MPI_SUCCESS && rf_layer != RF_LAYER_CHECKING)
         add_region(win, base, (size_t)size, false);
     return rf_kept_done(code);
 }
@@ -162,6 +166,7 @@ static int kept_Win_free(MPI_Win *win) {
     remove_regions(gone, false);
     if (rf_alone())
         rf_library.Win_free(win);
+    rf_window_shared_end(gone);
     return rf_kept_done(code);
 }
 
@@ -170,7 +175,7 @@ static int kept_Win_free(MPI_Win *win) {
 void rf_window_get(MPI_Win win, int target, struct rf_output output) {
     if (target == MPI_PROC_NULL)
         return;
-    gets = grown(gets, get_count, &get_room, sizeof *gets);
+    gets = rf_kept_grown(gets, get_count, &get_room, sizeof *gets);
     rf_output_hold(&output);
     gets[get_count++] = (struct get){win, target, output};
 }

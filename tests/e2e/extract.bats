@@ -227,6 +227,43 @@ END
 @test "Open MPI: error handlers in front of an end alone" { check_handlers openmpi 15; }
 @test "MPICH: error handlers in front of an end alone" { check_handlers mpich 17; }
 
+# A rank that looks at shared memory again and again, without a call: alone nothing comes, which is told.
+@test "alone, a rank that watches shared memory" {
+    compile openmpi watch << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv) {
+    int rank, *flag;
+    MPI_Win win;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Win_allocate_shared(sizeof *flag, sizeof *flag, MPI_INFO_NULL, MPI_COMM_WORLD, &flag, &win);
+    *flag = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (rank == 0)
+        while (!*(volatile int *)flag)
+            ;
+    else
+        flag[-1] = 1;
+    printf("rank %d: seen\n", rank);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -o trace "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "not recorded: MPI_Win_allocate_shared"
+    extract 0-1
+    mkdir -p ignored
+    alone 1
+    expect_status 0
+    [ "$output" = "rank 1: seen" ]
+    run_apart timeout 3 "$REFRAIN" replay --rank 0 --stall-timeout 1 trace
+    expect_in "$stderr" "rank 0 has made no call for 1 second; if it watches the memory of a window"
+}
+
 # ---- files ----
 
 # expect_refused TEXT: nothing is run.
