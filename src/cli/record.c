@@ -311,8 +311,7 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
         !remove_later(trace->path, manifest, &summary, &error))
         return rf_report_error(&error);
     remove_nameless(trace->path);
-    int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary),
-                                   rf_summary_code(&summary));
+    int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary), &summary);
     if (summary.count == 0) {
         rf_summary_free(&summary);
         return nothing_recorded(trace, rf_begin_of(rf_manifest_mpi(manifest)), launch, status);

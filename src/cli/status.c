@@ -22,23 +22,34 @@ bool rf_summary_crashed(const struct rf_summary *summary) {
     return false;
 }
 
+/* Did a rank see this signal come? Nobody sees SIGKILL. */
+static bool was_noted(const struct rf_summary *summary, int signal) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->ranks[i].ending.how == RF_END_NONE && summary->ranks[i].ending.code == signal)
+            return true;
+    return signal == SIGKILL;
+}
+
 /* Hydra exits with the signal's bare number; worse, it ORs the statuses of all ranks, and it ends
    the other ranks with SIGKILL (9) itself: SIGABRT (6) shows as 6 or as 15. Of the signals that
-   give the number seen, the one that programs die of most often is taken; 0 for a number that is
-   rather the class of an MPI error, which MPICH exits with when it is fatal. */
-static int hydra_signal(int number) {
+   were noted and give the number seen, the one that programs die of most often is taken; 0 for a
+   number that is rather the class of an MPI error, which MPICH exits with when it is fatal. */
+static int hydra_signal(const struct rf_summary *summary, int number) {
     static const int likely[] = {SIGSEGV, SIGABRT, SIGKILL, SIGILL,
                                  SIGBUS,  SIGFPE,  SIGINT,  SIGTERM};
     for (size_t i = 0; i < sizeof likely / sizeof likely[0]; i++)
-        if (likely[i] == number || (likely[i] | SIGKILL) == number)
+        if ((likely[i] == number || (likely[i] | SIGKILL) == number) &&
+            was_noted(summary, likely[i]))
             return likely[i];
     return 0;
 }
 
-int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed, int own) {
+int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
+                      const struct rf_summary *summary) {
     if (WIFSIGNALED(wait_status))
         return 128 + WTERMSIG(wait_status);
     int code = WEXITSTATUS(wait_status);
+    int own = summary ? rf_summary_code(summary) : 0;
     /* Hydra's own SIGKILL to the other ranks can hide the code. */
     if (launcher == RF_LAUNCHER_HYDRA && own && code == SIGKILL)
         return own;
@@ -47,6 +58,6 @@ int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed, 
     /* What we were sent ourselves is what the ranks died of; hydra may call that a success. */
     if (rf_signal_seen())
         return 128 + rf_signal_seen();
-    int signal = launcher == RF_LAUNCHER_HYDRA ? hydra_signal(code) : 0;
+    int signal = launcher == RF_LAUNCHER_HYDRA ? hydra_signal(summary, code) : 0;
     return signal ? 128 + signal : code;
 }

@@ -7,9 +7,10 @@
 #include "detect.h"
 #include "summary.h"
 
-/* `crashed`: a rank ended without saying how (only then can a status be a signal in disguise);
-   `own`: the code that a rank left with by its trace, or 0. */
-int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed, int own);
+/* `crashed`: a rank ended without saying how (only then can a status be a signal in disguise).
+   `summary`: what the ranks have said, or NULL where there is no launcher. */
+int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
+                      const struct rf_summary *summary);
 /* The code that the first rank which left on its own left with, or 0. */
 int rf_summary_code(const struct rf_summary *summary);
 /* Did a rank die, and none leave with a code of its own? */

@@ -190,8 +190,8 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
     const struct rf_supervision *supervision = replayed->supervision;
     const json_t *recorded_status = json_object_get(replayed->manifest, "status");
     const struct rf_progress *unfinished = find_unfinished(supervision);
-    int status = rf_program_status(supervision->status, launcher, unfinished != NULL,
-                                   rf_summary_code(replayed->summary));
+    int status =
+        rf_program_status(supervision->status, launcher, unfinished != NULL, replayed->summary);
     /* Equal ends have equal names, however the launcher mixed them up. What we were sent ourselves
        is another end, even if hydra calls it a success. */
     bool stopped = unfinished && rf_signal_seen();

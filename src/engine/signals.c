@@ -33,12 +33,14 @@ static void note(int number, siginfo_t *info, void *context) {
         raise(number);
 }
 
-/* Some libraries take them as they are loaded, to print where it happened, and go on dying. */
+/* Some libraries take them as they are loaded or started, to print where it happened, and go on
+   dying. */
 static bool is_helpful(const struct sigaction *now) {
     Dl_info info;
     const char *name;
     return dladdr((const void *)(uintptr_t)now->sa_sigaction, &info) &&
-           (name = strrchr(info.dli_fname, '/')) && strncmp(name, "/libucs.so", 10) == 0;
+           (name = strrchr(info.dli_fname, '/')) &&
+           (strncmp(name, "/libucs.so", 10) == 0 || strncmp(name, "/libgfortran.so", 15) == 0);
 }
 
 void rf_signals_look(void) {

@@ -97,18 +97,18 @@ RF_HOOK pid_t gettid(void) {
 
 pid_t rf_killed(pid_t id, int signal) {
     pid_t self = rf_libc()->getpid();
-    if (signal == SIGKILL && (id == self || id == 0 || -id == getpgrp()))
-        rf_threads_killed();
+    if (id == self || id == 0 || -id == getpgrp())
+        rf_threads_raise(signal);
     return id;
 }
 
 RF_HOOK int raise(int signal) {
-    rf_killed(rf_libc()->getpid(), signal);
+    rf_threads_raise(signal);
     return rf_libc()->raise(signal);
 }
 
 RF_HOOK int pthread_kill(pthread_t thread, int signal) {
-    rf_killed(rf_libc()->getpid(), signal);
+    rf_threads_raise(signal);
     return rf_libc()->pthread_kill(thread, signal);
 }
 

@@ -9,8 +9,8 @@
 #define RF_ADAPTER_DIFFERS "refrain_adapter_differs"
 typedef void rf_adapter_differs(const char *function, uintptr_t address, const char *text);
 
-/* The same: this thread is ending the process, by a signal that nobody can catch or, with 0, inside
-   a call. A replay lets the others come to where they were then. */
+/* The same: this thread is ending the process, by a signal that it sends itself and nobody catches
+   or, with 0, inside a call. A replay lets the others come to where they were then. */
 #define RF_ADAPTER_ENDS "refrain_adapter_ends"
 typedef void rf_adapter_ends(int signal);
 
@@ -22,8 +22,8 @@ typedef int rf_adapter_rank(void);
 /* The one in this process, or NULL. */
 rf_adapter_differs *rf_find_adapter(void);
 
-/* This process is about to be killed by itself. */
-void rf_threads_killed(void);
+/* The process sends itself this signal. */
+void rf_threads_raise(int signal);
 
 /* Reports a difference and stops the job. */
 _Noreturn void rf_threads_differ(const char *function, uintptr_t address, const char *text);

@@ -30,6 +30,7 @@ static pthread_key_t ending;
 static pid_t owner;
 static bool begun;
 static rf_adapter_rank *adapter_rank; /* NULL: the launcher has told the number of this process */
+static rf_adapter_ends *adapter_ends; /* or NULL */
 static bool wanted_first;
 
 uintptr_t rf_pages[RF_PAGES];
@@ -61,16 +62,23 @@ rf_adapter_differs *rf_find_adapter(void) {
 }
 
 static void tell_adapter_of_end(int signal) {
-    rf_adapter_ends *adapter = NULL;
-    void *symbol = dlsym(RTLD_DEFAULT, RF_ADAPTER_ENDS);
-    memcpy(&adapter, &symbol, sizeof adapter);
-    if (adapter)
-        adapter(signal);
+    if (adapter_ends)
+        adapter_ends(signal);
 }
 
-void rf_threads_killed(void) {
-    if (rf_threads.on)
-        tell_adapter_of_end(SIGKILL);
+/* Programs that take signals to print something let them go when they have. */
+static bool ends_process(int signal) {
+    static const int deadly[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL};
+    struct sigaction now;
+    for (size_t i = 0; i < sizeof deadly / sizeof *deadly; i++)
+        if (signal == deadly[i])
+            return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_DFL;
+    return signal == SIGKILL;
+}
+
+void rf_threads_raise(int signal) {
+    if (ends_process(signal))
+        tell_adapter_of_end(signal);
 }
 
 /* A difference was found, by this thread or by another one. */
@@ -124,12 +132,11 @@ static bool is_to_be_replayed(void) {
     return !alone;
 }
 
-/* Nodes of MCAPI are made when the program runs, and a process may have threads before. */
-static void find_adapter_rank(void) {
-    void *symbol = dlsym(RTLD_DEFAULT, RF_ADAPTER_RANK);
+static void find_in_adapter(const char *name, void *function) {
+    void *symbol = dlsym(RTLD_DEFAULT, name);
     dlerror();
     dlerror();
-    memcpy(&adapter_rank, &symbol, sizeof adapter_rank);
+    memcpy(function, &symbol, sizeof symbol);
 }
 
 static enum rf_thread_order order_of(const char *name) {
@@ -145,8 +152,11 @@ __attribute__((constructor)) static void look(void) {
     const char *order = getenv("REFRAIN_THREADS");
     rf_reals_find();
     rf_threads.passes = true;
-    if (mode)
-        find_adapter_rank();
+    if (mode) {
+        /* Nodes of MCAPI are made when the program runs, and a process may have threads before. */
+        find_in_adapter(RF_ADAPTER_RANK, &adapter_rank);
+        find_in_adapter(RF_ADAPTER_ENDS, &adapter_ends);
+    }
     if (!mode || (strcmp(mode, "record") != 0 && strcmp(mode, "replay") != 0 &&
                   strcmp(mode, "alone") != 0)) {
         rf_threads.unlocks = false;
@@ -405,6 +415,12 @@ static void end_at_exit(int status, void *unused) {
 RF_HOOK void _exit(int status) {
     end_at_exit(status, NULL);
     rf_real()->_exit(status);
+    __builtin_unreachable();
+}
+
+RF_HOOK void abort(void) {
+    rf_threads_raise(SIGABRT);
+    rf_real()->abort();
     __builtin_unreachable();
 }
 

@@ -89,6 +89,54 @@ assert all(node["ending"] for node in nodes)' <<< "$output"
 @test "Open MPI: a crash after the last receive" { check_crash openmpi abort 134 "rank 1 was ended by SIGABRT after" 24; }
 @test "MPICH: a crash after the last receive" { check_crash mpich abort 134 "rank 1 was ended by SIGABRT after" 24; }
 
+# An error that is fatal has a status that is no signal, even if hydra has the same number for both: 6 is the class
+# of an invalid rank, and SIGABRT.
+check_fatal() {
+    compile "$1" fatal << 'END'
+#include <mpi.h>
+
+int main(int argc, char **argv) {
+    int word = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Send(&word, 1, MPI_INT, 77, 0, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 6
+    run_apart timeout -k 5 60 "$REFRAIN" replay trace
+    expect_status 6
+}
+
+@test "Open MPI: the status of an error that is fatal" { check_fatal openmpi; }
+@test "MPICH: the status of an error that is fatal" { check_fatal mpich; }
+
+# check_fortran MPI: whose library takes the signals, to print where it happened.
+check_fortran() {
+    command -v "mpifort.$1" > /dev/null || missing "no Fortran compiler for $1"
+    cat > fault.f90 << 'END'
+program fault
+    use mpi
+    implicit none
+    integer :: code, rank
+    call MPI_Init(code)
+    call MPI_Comm_rank(MPI_COMM_WORLD, rank, code)
+    if (rank == 1) call abort()
+    call MPI_Barrier(MPI_COMM_WORLD, code)
+    call MPI_Finalize(code)
+end program
+END
+    "mpifort.$1" -o fault fault.f90
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "mpirun.$1" -n 2 ./fault
+    expect_status 134
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "rank 1 was ended by SIGABRT after"
+}
+
+@test "Open MPI: a signal that Fortran's library takes" { check_fortran openmpi; }
+@test "MPICH: a signal that Fortran's library takes" { check_fortran mpich; }
+
 # check_leaving MPI: one thread ends the process while another one is in a call that returns only then.
 check_leaving() {
     compile "$1" leaving -pthread << 'END'
