@@ -217,6 +217,9 @@ pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error) {
     fflush(NULL);
     pid_t child = pipe2(report, O_CLOEXEC) == 0 ? fork() : -1;
     if (child == 0) {
+        for (int i = 0; i < 3 && launch->streams; i++)
+            if (launch->streams[i] >= 0)
+                dup2(launch->streams[i], i);
         rf_launch_become(launch, words);
         int cause = errno;
         ssize_t sent = write(report[1], &cause, sizeof cause);

@@ -30,7 +30,8 @@ struct rf_launch {
        whole environment. NULL: found by the first word, and ours. */
     const char *executable;
     char **environment;
-    bool verbose; /* say what is run */
+    const int *streams; /* three descriptors, -1 for one of ours; NULL: all are ours */
+    bool verbose;       /* say what is run */
     /* Looking for data races: the tool, the words before the program, if it needs some, and options
        for ThreadSanitizer. NULL: none. */
     const char *races;
@@ -38,7 +39,8 @@ struct rf_launch {
     const char *tsan_options;
 };
 
-/* Starts the command; its three streams are ours. Returns its process id, or -1. */
+/* Starts the command; its three streams are ours unless it has others. Returns its process id, or
+ * -1. */
 pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error);
 
 /* Becomes the command, in place of this process; returns only when that failed (see errno). */

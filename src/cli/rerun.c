@@ -18,6 +18,7 @@
 #include "ranks.h"
 #include "run_directory.h"
 #include "start.h"
+#include "streams.h"
 #include "text.h"
 #include "turns.h"
 
@@ -128,9 +129,11 @@ static bool with_threads(const struct rf_rerun *rerun) {
     return found && strcmp(rf_manifest_mpi(rerun->manifest), RF_NO_MESSAGES) != 0;
 }
 
-/* Starts it, watches it to its end and judges it. `detection`: of data races, or NULL. */
+/* Starts it, watches it to its end and judges it. `detection`: of data races, or NULL. `streams`:
+   other ones than ours, or NULL. */
 static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf_options *options,
-               struct rf_race_detection *detection, enum rf_verdict *verdict) {
+               struct rf_race_detection *detection, struct rf_streams *streams,
+               enum rf_verdict *verdict) {
     struct rf_error error = {0};
     char *adapter = rf_rerun_adapter(rerun, &error);
     char *threads = adapter && with_threads(rerun) ? rf_find_adapter(RF_NO_MESSAGES) : NULL;
@@ -161,7 +164,11 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         rerun->supervision = (struct rf_supervision){
             .run = directory, .stall_timeout = options->stall_timeout, .quiet = options->quiet};
         rf_signals_guard(child);
+        if (streams)
+            rf_streams_carry(streams);
         rf_supervise(&rerun->supervision, child);
+        if (streams)
+            rf_streams_close(streams);
         if (detection) {
             rf_race_detection_read(detection, directory, &rerun->summary, &rerun->races);
             rerun->replayed.races = &rerun->races;
@@ -253,7 +260,7 @@ int rf_rerun_job(struct rf_rerun *rerun, const struct rf_options *options, const
            can, and can be told from other contents. */
         if (keep)
             rf_fix_addresses();
-        code = run(rerun, &launch, options, detects ? &detection : NULL, verdict);
+        code = run(rerun, &launch, options, detects ? &detection : NULL, NULL, verdict);
         free(tsan);
     } else {
         code = rf_report_error(&error);
@@ -282,7 +289,7 @@ static int rerun_node(struct rf_rerun *rerun, const struct rf_options *options, 
                                .mode = "alone",
                                .rank = number};
     rerun->replayed.alone = rank;
-    int code = run(rerun, &launch, options, NULL, verdict);
+    int code = run(rerun, &launch, options, NULL, NULL, verdict);
     free(number);
     rf_detected_free(&detected);
     return code;
@@ -309,9 +316,12 @@ int rf_rerun_alone(struct rf_rerun *rerun, const struct rf_options *options, int
     if (!rf_start_load(&start, rerun->directory, rank, &error))
         return rf_report_error(&error);
     struct rf_launch launch = rf_start_launch(&start);
+    struct rf_streams streams;
+    rf_streams_open(&streams, rf_manifest_values(rerun->manifest) ? start.streams : NULL);
+    launch.streams = streams.its;
     rerun->replayed.alone = rank;
     rf_fix_addresses();
-    int code = run(rerun, &launch, options, NULL, verdict);
+    int code = run(rerun, &launch, options, NULL, &streams, verdict);
     rf_start_free(&start);
     return code;
 }

@@ -102,6 +102,8 @@ bool rf_start_load(struct rf_start *start, const char *trace, int rank, struct r
                                    .environment = environment_of(environment),
                                    .recorded = json_is_true(json_object_get(object, "recorded"))};
         snprintf(start->rank, sizeof start->rank, "%d", rank);
+        const char *streams = json_string_value(json_object_get(object, "streams"));
+        snprintf(start->streams, sizeof start->streams, "%s", streams ? streams : "");
     } else {
         rf_fail(error, RF_EXIT_TRACE, "%s: damaged: %s", path,
                 object ? "it does not say how the rank was started" : cause.text);

@@ -10,6 +10,7 @@ struct rf_start {
     char **arguments;
     char **environment; /* without what ties the process to its launcher or to us */
     char rank[16];      /* as a word */
+    char streams[4];    /* the kinds of its standard streams, or empty */
     bool recorded;      /* its contents were kept while it was recorded: events are not counted */
 };
 

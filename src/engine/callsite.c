@@ -86,7 +86,11 @@ static bool is_internal(const char *path) {
         /* what MPI libraries are made of */
         "libpmix.so", "libucm.so", "libucp.so", "libucs.so", "libuct.so", "libuct_", "libucm_",
         "libucx_", "libucs_", "libfabric.so", "libhwloc.so", "libevent", "libpsm", "libibverbs.so",
-        "librdmacm.so", "libnl-", "libmunge.so"};
+        "librdmacm.so", "libnl-", "libmunge.so",
+        /* what hwloc looks for graphics cards with, in a process that nobody tells of the machine
+         */
+        "hwloc_", "libOpenCL.so", "libMesaOpenCL.so", "libpocl", "libLLVM", "libclang-cpp.so",
+        "libcuda.so", "libnvidia-", "libXNVCtrl.so"};
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)

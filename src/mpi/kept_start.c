@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mpi/kept.h"
@@ -15,6 +16,16 @@ static void put_text(FILE *file, const char *text) {
         else
             fputc(*c, file);
     fputc('"', file);
+}
+
+/* What its standard streams are: a pipe, a terminal, nothing (as /dev/null), or something else. */
+static void put_streams(FILE *file) {
+    for (int i = 0; i < 3; i++) {
+        struct stat facts = {0};
+        fstat(i, &facts);
+        bool pipe = S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode);
+        fputc(pipe ? 'p' : isatty(i) ? 't' : S_ISCHR(facts.st_mode) ? 'n' : '-', file);
+    }
 }
 
 /* How this process was started: alone, nobody else knows. */
@@ -39,7 +50,9 @@ bool rf_start_write(const char *trace, bool record, struct rf_error *error) {
         free(argument);
         fputs("], \"directory\": ", file);
         put_text(file, getcwd(text, sizeof text) ? text : ".");
-        fputs(", \"environment\": {", file);
+        fputs(", \"streams\": \"", file);
+        put_streams(file);
+        fputs("\", \"environment\": {", file);
         bool first = true;
         for (char **variable = environ; *variable; variable++) {
             const char *equals = strchr(*variable, '=');

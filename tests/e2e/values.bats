@@ -139,6 +139,30 @@ EOT
     fi
 }
 
+# An interpreter does not start the same way on a file, which is what the last one is here, as on the streams of a job.
+@test "a rank of Python alone is told its values, whatever its streams are" {
+    cat > told.py << 'END'
+from mpi4py import MPI
+import random, time
+world = MPI.COMM_WORLD
+if world.rank == 0:
+    print("rank 0:", world.recv(source=MPI.ANY_SOURCE), random.random(), time.time())
+else:
+    world.send(random.random(), dest=0)
+END
+    record --values all mpirun.openmpi -n 2 /usr/bin/python3 told.py < /dev/null
+    expect_status 0
+    local said=$output
+    run_apart timeout -k 5 60 "$REFRAIN" extract --rank 0 trace
+    expect_status 0
+    run_apart timeout -k 5 60 "$REFRAIN" replay --rank 0 trace < /dev/null
+    expect_status 0
+    [ "$output" = "$said" ]
+    # Not here: Python reads the names of the files beside its script.
+    timeout -k 5 60 "$REFRAIN" replay -q --rank 0 trace < /dev/null > "$BATS_RUN_TMPDIR/said"
+    [ "$(cat "$BATS_RUN_TMPDIR/said")" = "$said" ]
+}
+
 @test "a rank alone is told its values" {
     for mpi in openmpi mpich; do
         rm -rf trace
