@@ -501,6 +501,7 @@ bool rf_kept_was_last(int *code) {
 
 int rf_kept_done(int code) {
     bool last = code != MPI_SUCCESS && rf_fatal_last();
+    rf_fatal_unheard();
     rf_kept_release();
     if (last)
         rf_fatal_end();

@@ -216,7 +216,8 @@ void rf_fatal_window(MPI_Win win);
 bool rf_fatal_last(void);
 /* Then, without the stream. */
 _Noreturn void rf_fatal_end(void);
-/* While keeping: a question of our own found the error, and the call that brings it comes yet. */
+/* What a call has run into is over with it. So it is with a question of our own: the call that
+   brings the error comes yet. */
 void rf_fatal_unheard(void);
 
 /* ---- kept_files.c ---- */

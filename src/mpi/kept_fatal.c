@@ -66,9 +66,10 @@ void rf_fatal_unheard(void) {
     heard.whose = NO_ERROR;
 }
 
-/* What the library says of the last call, and its code. */
+/* The last call: what the library says of it, and its code or what it ran into. */
 static char text[MPI_MAX_ERROR_STRING];
 static int last_code;
+static struct heard last;
 
 static void through_text(void) {
     uint32_t size = (uint32_t)strlen(text);
@@ -89,9 +90,10 @@ bool rf_fatal_last(void) {
     if (heard.whose == NO_ERROR || rf_layer != RF_LAYER_KEEPING)
         return false;
     int length = 0;
-    rf_library.Error_string(heard.code, text, &length);
     rf_kept_hold();
-    rf_kept_last(heard.code);
+    last = heard;
+    rf_library.Error_string(last.code, text, &length);
+    rf_kept_last(last.code);
     through_text();
     rf_kept_release();
     return true;
@@ -111,7 +113,7 @@ void rf_fatal_end(void) {
     if (rf_alone())
         end_again();
     rf_others_first();
-    end_job(&heard);
+    end_job(&last);
 }
 
 /* ---- the handler in place of MPI_ERRORS_ARE_FATAL ---- */
