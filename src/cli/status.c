@@ -58,6 +58,6 @@ int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
     /* What we were sent ourselves is what the ranks died of; hydra may call that a success. */
     if (rf_signal_seen())
         return 128 + rf_signal_seen();
-    int signal = launcher == RF_LAUNCHER_HYDRA ? hydra_signal(summary, code) : 0;
+    int signal = launcher == RF_LAUNCHER_HYDRA && summary ? hydra_signal(summary, code) : 0;
     return signal ? 128 + signal : code;
 }
