@@ -1,28 +1,12 @@
 /* Windows of shared memory: ranks load and store there, in their own part and in those of others,
    with all ways of synchronising. What is stored depends on who sends first, so it varies. */
-#include <mpi.h>
-
-#include "observe.h"
+#include "somebody.h"
 
 enum { NUMBERS = 700, ROUNDS = 6 };
 
-static int rank, ranks;
 static MPI_Win window;
 static long *parts[64];
 static MPI_Aint sizes[64];
-
-/* The next rank that has something to say: another one from run to run. */
-static int somebody(int round) {
-    MPI_Status status;
-    int word = rank;
-    MPI_Request request;
-    dawdle();
-    MPI_Isend(&word, 1, MPI_INT, (rank + 1 + round) % ranks, round, MPI_COMM_WORLD, &request);
-    MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    observe("somebody", status.MPI_SOURCE);
-    return status.MPI_SOURCE;
-}
 
 /* Everything, while nobody stores. */
 static void look(const char *what) {

@@ -1,27 +1,11 @@
 /* One-sided communication in all ways of synchronising; everything that a rank gets or finds in its
    window is observed. Targets are chosen by who sends first, so it varies. */
-#include <mpi.h>
-
-#include "observe.h"
+#include "somebody.h"
 
 enum { NUMBERS = 64, ROUNDS = 12 };
 
-static int rank, ranks;
 static MPI_Win window;
 static long *memory;
-
-/* The next rank that has something to say: another one from run to run. */
-static int somebody(int round) {
-    MPI_Status status;
-    int word = rank;
-    MPI_Request request;
-    dawdle();
-    MPI_Isend(&word, 1, MPI_INT, (rank + 1 + round) % ranks, round, MPI_COMM_WORLD, &request);
-    MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    observe("somebody", status.MPI_SOURCE);
-    return status.MPI_SOURCE;
-}
 
 /* The whole window, while nobody writes into it: not before all have looked either. */
 static void look(const char *what) {
