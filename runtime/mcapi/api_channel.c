@@ -145,6 +145,7 @@ void mc_close(uint64_t handle, uint32_t kind, uint32_t side, mcapi_request_t *re
     } else {
         if (side == MC_CHANNEL_RECEIVE) {
             mc_end_posts(local, &local->channel, MCAPI_ERR_CHAN_NOTOPEN);
+            mc_drop_returned(local, MC_PACKET);
             mc_drain_channel(segment, (uint32_t)handle & MC_INDEX_MASK);
         }
         mc_channel_close(segment, local->shared);

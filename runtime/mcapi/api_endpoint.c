@@ -112,6 +112,7 @@ static uint32_t create(struct mc_segment *segment, struct mc_local_node *node, u
     uint32_t place = find_place(segment);
     if (place == MC_NONE) {
         mc_reap_dead(segment);
+        mc_nodes_give_way(segment);
         place = find_place(segment);
     }
     if (place == MC_NONE)

@@ -19,6 +19,11 @@ MC_API int mcapix_node_join(mcapi_domain_t domain, mcapi_node_t node) {
     return mc_node_join(domain, node);
 }
 
+MC_API int mcapix_node_retire(mcapi_domain_t domain, mcapi_node_t node) {
+    struct mc_local_node *found = mc_node_find(domain, node);
+    return found && mc_node_end(found, true);
+}
+
 MC_API void mcapix_watch_sends(void (*watch)(uint64_t number)) {
     __atomic_store_n(&mc_the_job.watch, watch, __ATOMIC_RELAXED);
 }

@@ -27,12 +27,12 @@ static void describe(mcapi_info_t *info, mcapi_domain_t domain) {
     mc_segment_lock(segment);
     for (uint32_t i = 0; i < segment->limits.nodes; i++) {
         const struct mc_node *node = mc_node_at(segment, i);
-        if (!node->alive)
+        if (node->alive != MC_ALIVE)
             continue;
         info->number_of_nodes += node->domain == domain;
         bool first = true;
         for (uint32_t j = 0; j < i; j++)
-            first = first && !(mc_node_at(segment, j)->alive &&
+            first = first && !(mc_node_at(segment, j)->alive == MC_ALIVE &&
                                mc_node_at(segment, j)->domain == node->domain);
         info->number_of_domains += first;
     }
@@ -70,7 +70,7 @@ MC_API void mcapi_finalize(mcapi_status_t *status) {
     struct mc_local_node *node = mc_current();
     *status = node ? MCAPI_SUCCESS : MCAPI_ERR_NODE_NOTINIT;
     if (node)
-        mc_node_end(node);
+        mc_node_end(node, false);
 }
 
 MC_API mcapi_domain_t mcapi_domain_id_get(mcapi_status_t *status) {

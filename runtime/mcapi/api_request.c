@@ -3,6 +3,7 @@
 
 #include "api.h"
 #include "inbox.h"
+#include "request.h"
 #include "wait.h"
 
 /* What a complete or cancelled request tells the program. With the node's lock. */
@@ -11,6 +12,7 @@ static bool tell(struct mc_request *request, size_t *size, mcapi_status_t *statu
         *status = MCAPI_ERR_REQUEST_CANCELLED;
         return false;
     }
+    request->told = true;
     *status = request->status;
     *size = request->kind == MC_REQUEST_RECEIVE || request->kind == MC_REQUEST_SENT
                 ? request->post.size
@@ -19,6 +21,17 @@ static bool tell(struct mc_request *request, size_t *size, mcapi_status_t *statu
         (*status == MCAPI_SUCCESS || *status == MCAPI_ERR_MSG_TRUNCATED))
         mc_deliver(&request->post.origin);
     return true;
+}
+
+/* The same by a test, which leaves a complete one to be waited for. */
+static bool tell_test(struct mc_local_node *node, struct mc_request *request, size_t *size,
+                      mcapi_status_t *status) {
+    bool done = tell(request, size, status);
+    if (!done && !request->waited)
+        mc_request_forget(node, request);
+    else if (done && !request->waited)
+        mc_request_report(node, request);
+    return done;
 }
 
 MC_API mcapi_boolean_t mcapi_test(mcapi_request_t *request, size_t *size, mcapi_status_t *status) {
@@ -34,23 +47,22 @@ MC_API mcapi_boolean_t mcapi_test(mcapi_request_t *request, size_t *size, mcapi_
         *status = MCAPI_ERR_PARAMETER;
         return MCAPI_FALSE;
     }
+    uint64_t serial = node->serial;
+    mcapi_request_t handle = *request;
+    bool done = false;
+    *status = MCAPI_ERR_REQUEST_INVALID;
     mc_lock(&node->lock);
-    struct mc_request *found = mc_request_find(node, *request);
+    struct mc_request *found = mc_request_look(node, handle);
     mc_unlock(&node->lock);
-    if (!found) {
-        *status = MCAPI_ERR_REQUEST_INVALID;
+    if (!found)
         return MCAPI_FALSE;
-    }
-    if (mc_request_poll(node, found) == MC_PENDING) {
-        *status = MCAPI_PENDING;
-        return MCAPI_FALSE;
-    }
+    bool pending = mc_request_poll(node, found) == MC_PENDING;
     mc_lock(&node->lock);
-    bool done = tell(found, size, status);
-    if (!done && !found->waited)
-        mc_request_forget(node, found);
-    else if (done && !found->waited)
-        mc_request_report(node, found);
+    if (mc_request_looked(node, serial, found,
+                          handle)) { /* else another thread has waited for it */
+        *status = MCAPI_PENDING;
+        done = !pending && tell_test(node, found, size, status);
+    }
     mc_unlock(&node->lock);
     return done ? MCAPI_TRUE : MCAPI_FALSE;
 }
@@ -152,6 +164,8 @@ MC_API mcapi_uint_t mcapi_wait_any(size_t number, mcapi_request_t **requests, si
 /* Undoes what a pending request was about; false if that cannot be done any more. */
 static bool undo(struct mc_request *request) {
     struct mc_local_endpoint *endpoint = request->endpoint;
+    if (request->told)
+        return false;
     if (request->kind == MC_REQUEST_RECEIVE) {
         mc_lock(&endpoint->lock);
         bool mine = endpoint->handle == request->endpoint_handle;

@@ -249,6 +249,23 @@ void mc_give_back(struct mc_local_endpoint *endpoint, struct mc_post *post) {
     *at = message;
 }
 
+void mc_drop_returned(struct mc_local_endpoint *endpoint, enum mc_kind kind) {
+    struct mc_segment *segment = mc_the_job.segment;
+    for (struct mc_returned **at = &endpoint->returned; *at;) {
+        struct mc_returned *message = *at;
+        if (message->kind != kind) {
+            at = &message->next;
+            continue;
+        }
+        struct mc_buffer *buffer =
+            kind == MC_PACKET ? mc_pool_find(segment, message->packet) : NULL;
+        if (buffer)
+            mc_pool_free(segment, buffer);
+        *at = message->next;
+        free(message);
+    }
+}
+
 void mc_end_posts(struct mc_local_endpoint *endpoint, struct mc_posts *posts, uint32_t status) {
     (void)endpoint;
     while (posts->first) {
@@ -338,8 +355,10 @@ static void doze(struct mc_local_endpoint *endpoint, uint32_t heard, uint64_t de
     struct mc_segment *segment = mc_the_job.segment;
     bool stalled = mc_stalled(endpoint);
     uint64_t started = mc_now(), length = stalled ? STALLED_TICK : *tick;
-    if (deadline != MC_FOREVER && deadline - started < length)
-        length = deadline > started ? deadline - started : 0;
+    if (started >= deadline)
+        length = 0;
+    else if (deadline - started < length)
+        length = deadline - started;
     mc_bell_sleep(&endpoint->shared->arrival, heard, length);
     uint64_t slept = mc_now() - started;
     if (slept < SHORT_SLEEP)

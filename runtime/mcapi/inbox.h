@@ -24,6 +24,9 @@ bool mc_withdraw(struct mc_local_endpoint *endpoint, struct mc_post *post);
 /* Puts the message that a receive has taken back before all others. With the lock. */
 void mc_give_back(struct mc_local_endpoint *endpoint, struct mc_post *post);
 
+/* Drops what cancelled receives of that kind have put back. With the lock. */
+void mc_drop_returned(struct mc_local_endpoint *endpoint, enum mc_kind kind);
+
 /* All receives of the endpoint end with this status. With the lock. */
 void mc_end_posts(struct mc_local_endpoint *endpoint, struct mc_posts *posts, uint32_t status);
 

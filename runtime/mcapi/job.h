@@ -78,6 +78,8 @@ struct mc_request {
     uint32_t state;
     uint32_t waited;   /* somebody waits for it */
     uint32_t reported; /* the program knows that it is complete */
+    bool told;         /* by a test: what it brought is the program's */
+    uint32_t looks;    /* threads that are testing it: it is not given out again meanwhile */
     uint32_t next;     /* in the list of free or of reported ones */
     uint32_t previous;
     uint32_t status;
@@ -132,12 +134,13 @@ static inline bool mc_node_in_use(const struct mc_local_node *node, uint64_t ser
 
 struct mc_local_node *mc_only_node(void);
 
-/* The node that the calling thread is, or NULL. */
+/* The node that the calling thread is, or NULL. One whose node has ended is no other one: a second
+   mcapi_finalize would end that. */
 static inline struct mc_local_node *mc_current(void) {
     struct mc_local_node *node = mc_the_thread.node;
     if (MC_LIKELY(node && mc_node_in_use(node, mc_the_thread.serial)))
         return node;
-    return mc_only_node();
+    return node ? NULL : mc_only_node();
 }
 
 /* This node's own endpoint with that handle, or NULL. */

@@ -44,8 +44,12 @@ struct mc_process {
     uint64_t start;
 };
 
+/* A retired node has ended, but others still find it: see mcapix_node_retire(). It belongs to no
+   process, and gives way where its place is needed. */
+enum mc_life { MC_GONE, MC_ALIVE, MC_RETIRED };
+
 struct mc_node {
-    uint32_t alive;
+    uint32_t alive; /* enum mc_life */
     uint32_t process;
     uint32_t domain;
     uint32_t node;

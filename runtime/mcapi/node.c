@@ -83,7 +83,7 @@ static uint32_t count_cores(void) {
 
 /* With the job's lock. */
 static bool enter(const mcapi_param_t *parameters) {
-    if (mc_the_job.nodes)
+    if (mc_the_job.process != MC_NONE)
         return true;
     uint32_t process;
     struct mc_segment *segment = mc_segment_enter(parameters, &process);
@@ -110,16 +110,23 @@ static void leave_if_empty(void) {
 /* A place for a node with this name, or MC_NONE with the reason. With the segment's lock. */
 static uint32_t find_place(struct mc_segment *segment, uint32_t domain, uint32_t id,
                            uint32_t *status) {
-    uint32_t place = MC_NONE;
+    uint32_t place = MC_NONE, retired = MC_NONE;
     for (uint32_t i = segment->limits.nodes; i-- > 0;) {
         const struct mc_node *node = mc_node_at(segment, i);
-        if (!node->alive) {
-            place = i;
-        } else if (node->domain == domain && node->node == id) {
+        bool same = node->domain == domain && node->node == id;
+        if (node->alive == MC_ALIVE && same) {
             *status = MCAPI_ERR_NODE_INITIALIZED;
             return MC_NONE;
         }
+        if (node->alive == MC_RETIRED && same)
+            mc_node_bury(segment, i, 0);
+        if (node->alive == MC_GONE)
+            place = i;
+        else if (node->alive == MC_RETIRED)
+            retired = i;
     }
+    if (place == MC_NONE && retired != MC_NONE)
+        mc_node_bury(segment, place = retired, 0);
     *status = place == MC_NONE ? MCAPI_ERR_NODE_INITFAILED : MCAPI_SUCCESS;
     return place;
 }
@@ -140,7 +147,7 @@ static uint32_t take_place(struct mc_segment *segment, uint32_t domain, uint32_t
         node->node = id;
         node->type = type;
         node->bell.listening = 0;
-        __atomic_store_n(&node->alive, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&node->alive, MC_ALIVE, __ATOMIC_RELEASE);
         __atomic_add_fetch(&segment->nodes_alive, 1, __ATOMIC_RELAXED);
     }
     mc_segment_unlock(segment);
@@ -187,61 +194,84 @@ uint32_t mc_node_begin(uint32_t domain, uint32_t id, uint32_t type,
     return status;
 }
 
+/* With the job's lock. */
+static struct mc_local_node *find_node(uint32_t domain, uint32_t id) {
+    for (size_t i = 0; i < sizeof mc_the_job.local_nodes / sizeof *mc_the_job.local_nodes; i++) {
+        struct mc_local_node *node = mc_the_job.local_nodes[i];
+        if (node && node->serial && node->domain == domain && node->node == id)
+            return node;
+    }
+    return NULL;
+}
+
+struct mc_local_node *mc_node_find(uint32_t domain, uint32_t id) {
+    pthread_mutex_lock(&mc_the_job.lock);
+    struct mc_local_node *node = find_node(domain, id);
+    pthread_mutex_unlock(&mc_the_job.lock);
+    return node;
+}
+
 bool mc_node_join(uint32_t domain, uint32_t id) {
     struct mc_thread *thread = &mc_the_thread;
     if (thread->node && mc_node_in_use(thread->node, thread->serial))
         return thread->node->domain == domain && thread->node->node == id;
-    bool found = false;
     pthread_mutex_lock(&mc_the_job.lock);
-    for (size_t i = 0; i < sizeof mc_the_job.local_nodes / sizeof *mc_the_job.local_nodes; i++) {
-        struct mc_local_node *node = mc_the_job.local_nodes[i];
-        if (!node || !node->serial || node->domain != domain || node->node != id)
-            continue;
+    struct mc_local_node *node = find_node(domain, id);
+    if (node) {
         thread->node = node;
         thread->serial = node->serial;
-        found = true;
     }
     pthread_mutex_unlock(&mc_the_job.lock);
-    return found;
+    return node;
 }
 
 void mc_local_endpoint_end(struct mc_local_endpoint *endpoint, uint32_t status) {
     __atomic_store_n(&endpoint->handle, 0, __ATOMIC_RELEASE);
     mc_end_posts(endpoint, &endpoint->messages, status);
     mc_end_posts(endpoint, &endpoint->channel, status);
-    while (endpoint->returned) {
-        struct mc_returned *message = endpoint->returned;
-        endpoint->returned = message->next;
-        free(message);
-    }
+    mc_drop_returned(endpoint, MC_MESSAGE);
+    mc_drop_returned(endpoint, MC_PACKET);
 }
 
-void mc_node_end(struct mc_local_node *node) {
+/* Its endpoint stays, without anybody to receive there, or goes. With the endpoint's lock. */
+static void end_endpoint(struct mc_segment *segment, struct mc_local_endpoint *endpoint,
+                         uint32_t place, bool retires) {
+    mc_local_endpoint_end(endpoint, MCAPI_ERR_NODE_NOTINIT);
+    mc_segment_lock(segment);
+    if (retires)
+        endpoint->shared->process = MC_NONE;
+    else
+        mc_endpoint_bury(segment, place, 0);
+    mc_segment_unlock(segment);
+}
+
+bool mc_node_end(struct mc_local_node *node, bool retires) {
     struct mc_segment *segment = mc_the_job.segment;
     pthread_mutex_lock(&mc_the_job.lock);
     if (!__atomic_exchange_n(&node->serial, 0, __ATOMIC_ACQ_REL)) { /* two threads at once */
         pthread_mutex_unlock(&mc_the_job.lock);
-        return;
+        return false;
     }
     for (uint32_t i = 0; i < segment->limits.endpoints; i++) {
         struct mc_local_endpoint *endpoint = mc_the_job.local_endpoints[i];
         if (!endpoint || !endpoint->handle || endpoint->node != node)
             continue;
         mc_lock(&endpoint->lock);
-        if (endpoint->handle && endpoint->node == node) {
-            mc_local_endpoint_end(endpoint, MCAPI_ERR_NODE_NOTINIT);
-            mc_segment_lock(segment);
-            mc_endpoint_bury(segment, i, 0);
-            mc_segment_unlock(segment);
-        }
+        if (endpoint->handle && endpoint->node == node)
+            end_endpoint(segment, endpoint, i, retires);
         mc_unlock(&endpoint->lock);
     }
     mc_segment_lock(segment);
-    mc_node_bury(segment, node->place, 0);
+    if (retires)
+        mc_node_retire(segment, node->place);
+    else
+        mc_node_bury(segment, node->place, 0);
     mc_tell_everybody(segment);
     mc_segment_unlock(segment);
     mc_requests_discard(node);
     __atomic_sub_fetch(&mc_the_job.nodes, 1, __ATOMIC_RELEASE);
-    leave_if_empty();
+    if (!retires)
+        leave_if_empty();
     pthread_mutex_unlock(&mc_the_job.lock);
+    return true;
 }

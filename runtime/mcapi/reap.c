@@ -57,6 +57,15 @@ void mc_endpoint_bury(struct mc_segment *segment, uint32_t place, uint32_t why) 
     mc_bell_ring(&endpoint->arrival);
 }
 
+static void change_life(struct mc_segment *segment, struct mc_node *node, enum mc_life life) {
+    __atomic_store_n(&node->alive, life, __ATOMIC_RELEASE);
+    uint32_t alive = 0;
+    for (uint32_t i = 0; i < segment->limits.nodes; i++)
+        alive += mc_node_at(segment, i)->alive == MC_ALIVE;
+    __atomic_store_n(&segment->nodes_alive, alive, __ATOMIC_RELAXED);
+    mc_bell_wake(&node->bell);
+}
+
 void mc_node_bury(struct mc_segment *segment, uint32_t place, uint32_t why) {
     struct mc_node *node = mc_node_at(segment, place);
     for (uint32_t i = 0; i < segment->limits.endpoints; i++) {
@@ -64,12 +73,26 @@ void mc_node_bury(struct mc_segment *segment, uint32_t place, uint32_t why) {
         if (endpoint->handle && endpoint->node_place == place)
             mc_endpoint_bury(segment, i, why);
     }
-    __atomic_store_n(&node->alive, 0, __ATOMIC_RELEASE);
-    uint32_t alive = 0;
+    change_life(segment, node, MC_GONE);
+}
+
+void mc_node_retire(struct mc_segment *segment, uint32_t place) {
+    struct mc_node *node = mc_node_at(segment, place);
+    node->process = MC_NONE;
+    change_life(segment, node, MC_RETIRED);
+}
+
+bool mc_nodes_retired(const struct mc_segment *segment) {
+    bool any = false;
     for (uint32_t i = 0; i < segment->limits.nodes; i++)
-        alive += mc_node_at(segment, i)->alive;
-    __atomic_store_n(&segment->nodes_alive, alive, __ATOMIC_RELAXED);
-    mc_bell_wake(&node->bell);
+        any = any || mc_node_at(segment, i)->alive == MC_RETIRED;
+    return any;
+}
+
+void mc_nodes_give_way(struct mc_segment *segment) {
+    for (uint32_t i = 0; i < segment->limits.nodes; i++)
+        if (mc_node_at(segment, i)->alive == MC_RETIRED)
+            mc_node_bury(segment, i, 0);
 }
 
 /* A sent message outlives its sender: a buffer that a published slot points to stays. */

@@ -17,6 +17,11 @@ void mc_drain_channel(struct mc_segment *segment, uint32_t place);
 /* Removes a node with its endpoints. With the lock. */
 void mc_node_bury(struct mc_segment *segment, uint32_t place, uint32_t why);
 
+/* From here on a node has no process. With the lock, as are those that follow. */
+void mc_node_retire(struct mc_segment *segment, uint32_t place);
+bool mc_nodes_retired(const struct mc_segment *segment); /* is there one? */
+void mc_nodes_give_way(struct mc_segment *segment);      /* all of them go */
+
 /* Everything that a process held; `why` tells whether it died (MC_CHANNEL_PEER_LOST) or left. Its
    place in the table is freed only by mc_reap_dead or by the process itself. With the lock. */
 void mc_process_bury(struct mc_segment *segment, uint32_t process, uint32_t why);

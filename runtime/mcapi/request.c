@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "completion.h"
+
 /* ---- the table: three lists in one array --------------------------------------------------- */
 
 static uint64_t serials; /* no two requests of a process are ever the same */
@@ -45,13 +47,34 @@ void mc_request_report(struct mc_local_node *node, struct mc_request *request) {
     node->reported_last = index;
 }
 
+static void give_out_again(struct mc_local_node *node, struct mc_request *request) {
+    request->next = node->free;
+    node->free = (uint32_t)(request - node->requests);
+}
+
 void mc_request_forget(struct mc_local_node *node, struct mc_request *request) {
     mc_request_keep(node, request);
     free(request->post.whole);
     request->post.whole = NULL;
     __atomic_store_n(&request->handle, 0, __ATOMIC_RELEASE);
-    request->next = node->free;
-    node->free = (uint32_t)(request - node->requests);
+    if (!request->looks)
+        give_out_again(node, request);
+}
+
+struct mc_request *mc_request_look(struct mc_local_node *node, mcapi_request_t handle) {
+    struct mc_request *request = mc_request_find(node, handle);
+    if (request)
+        request->looks++;
+    return request;
+}
+
+bool mc_request_looked(struct mc_local_node *node, uint64_t serial, struct mc_request *request,
+                       mcapi_request_t handle) {
+    if (!mc_node_in_use(node, serial)) /* all are free */
+        return false;
+    if (--request->looks == 0 && !request->handle)
+        give_out_again(node, request);
+    return request->handle == handle;
 }
 
 struct mc_request *mc_request_new(struct mc_local_node *node, enum mc_request_kind kind) {

@@ -18,6 +18,11 @@ void mc_request_complete(struct mc_local_node *node, struct mc_request *request,
 void mc_request_report(struct mc_local_node *node, struct mc_request *request);
 /* Somebody waits for it: it must not be taken. With the node's lock. */
 void mc_request_keep(struct mc_local_node *node, struct mc_request *request);
+/* Finds a request for a call that looks at it without the lock; afterwards, whether it is still
+   that one. With the lock. */
+struct mc_request *mc_request_look(struct mc_local_node *node, mcapi_request_t handle);
+bool mc_request_looked(struct mc_local_node *node, uint64_t serial, struct mc_request *request,
+                       mcapi_request_t handle);
 /* It is free again. With the node's lock. */
 void mc_request_forget(struct mc_local_node *node, struct mc_request *request);
 

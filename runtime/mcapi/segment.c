@@ -176,7 +176,8 @@ static struct mc_segment *enter_unnamed(const mcapi_param_t *parameters, uint32_
     if (!unnamed)
         return NULL;
     mc_segment_lock(unnamed);
-    bool begun = unnamed->laid_out && mc_processes_any(unnamed, MC_NONE);
+    bool begun =
+        unnamed->laid_out && (mc_processes_any(unnamed, MC_NONE) || mc_nodes_retired(unnamed));
     if (!begun) {
         memset(unnamed->processes, 0, sizeof unnamed->processes);
         begun = begin_unnamed(unnamed, parameters);

@@ -98,6 +98,54 @@ static void a_cancelled_receive_gives_its_message_back(void **unused) {
     must_receive(world.mine[0], "fourth");
 }
 
+/* What a test has told is the program's: it has read it, and may have written over it. */
+static void what_was_told_is_not_given_back(void **unused) {
+    char buffer[8];
+    (void)unused;
+    mcapi_request_t request = post(world.mine[0], buffer, 8);
+    must_send(world.mine[1], world.mine[0], "first", 0);
+    assert_true(mcapi_test(&request, &size, &status));
+    strcpy(buffer, "mine");
+    mcapi_cancel(&request, &status);
+    assert_status(status, ERR_REQUEST_INVALID);
+    assert_int_equal(mcapi_msg_available(world.mine[0], &status), 0);
+    must_wait(&request);
+    assert_string_equal(buffer, "mine");
+}
+
+static mcapi_request_t contested;
+static int rounds_left;
+
+static void *test_contested(void *unused) {
+    mcapi_status_t told;
+    mcapi_request_t request;
+    size_t bytes;
+    mcapix_node_join(0, 1);
+    while (__atomic_load_n(&rounds_left, __ATOMIC_ACQUIRE)) {
+        request = __atomic_load_n(&contested, __ATOMIC_ACQUIRE);
+        mcapi_test(&request, &bytes, &told);
+    }
+    return unused;
+}
+
+/* Of two threads one waits for what the other one tests: all requests are there afterwards. */
+static void a_request_is_released_once(void **unused) {
+    char buffer[8];
+    pthread_t tester;
+    (void)unused;
+    __atomic_store_n(&rounds_left, 2000, __ATOMIC_RELEASE);
+    assert_int_equal(pthread_create(&tester, NULL, test_contested, NULL), 0);
+    for (; rounds_left > 0; __atomic_sub_fetch(&rounds_left, 1, __ATOMIC_ACQ_REL)) {
+        mcapi_request_t request = post(world.mine[0], buffer, 8);
+        __atomic_store_n(&contested, request, __ATOMIC_RELEASE);
+        must_send(world.mine[1], world.mine[0], "x", 0);
+        must_wait(&request);
+    }
+    pthread_join(tester, NULL);
+    for (unsigned i = 0; i < mcapix_requests(); i++)
+        post(world.mine[0], buffer, 8);
+}
+
 static void wait_any_takes_the_lowest_index(void **unused) {
     char buffers[3][8];
     mcapi_request_t requests[3], *all[3];
@@ -236,6 +284,29 @@ static void a_channel_can_be_made_again(void **unused) {
     }
 }
 
+/* Closing drops what is queued, also what a cancelled receive has put back. */
+static void what_was_put_back_goes_with_the_channel(void **unused) {
+    void *packet;
+    mcapi_request_t request, opened;
+    (void)unused;
+    open_packets();
+    mcapi_pktchan_recv_i(world.in, &packet, &request, &status);
+    as_other(send_packets, NULL);
+    assert_int_equal(mcapi_pktchan_available(world.in, &status), 4); /* the receive has the first */
+    mcapi_cancel(&request, &status);
+    assert_status(status, SUCCESS);
+    assert_int_equal(mcapi_pktchan_available(world.in, &status), 5);
+    mcapi_pktchan_recv_close_i(world.in, &request, &status);
+    as_other(close_their_out, NULL);
+    mcapi_pktchan_connect_i(world.theirs[2], world.mine[2], &request, &status);
+    mcapi_pktchan_recv_open_i(&world.in, world.mine[2], &opened, &status);
+    as_other(open_their_out, NULL);
+    must_wait(&opened);
+    assert_int_equal(mcapi_pktchan_available(world.in, &status), 0);
+    mcapi_pktchan_release(packet, &status);
+    assert_status(status, ERR_BUF_INVALID);
+}
+
 /* ---- mcapix ---------------------------------------------------------------------------------- */
 
 static void origins_tell_who_sent_what(void **unused) {
@@ -338,6 +409,59 @@ static void *send_unexpected(void *large) {
     return told == MCAPI_SUCCESS ? large : NULL;
 }
 
+static void finalize_twice(void *unused) {
+    mcapi_info_t info;
+    (void)unused;
+    mcapi_finalize(&status);
+    assert_status(status, SUCCESS);
+    mcapi_finalize(&status);
+    assert_status(status, ERR_NODE_NOTINIT);
+    mcapi_initialize(0, 2, NULL, NULL, &info, &status);
+    assert_status(status, SUCCESS);
+}
+
+/* A thread whose node has ended is not the other one. */
+static void a_node_ends_once(void **unused) {
+    (void)unused;
+    as_other(finalize_twice, NULL);
+    assert_int_equal(mcapi_node_id_get(&status), 1);
+    assert_status(status, SUCCESS);
+}
+
+static void retire_other(void *unused) {
+    mcapi_info_t info;
+    (void)unused;
+    assert_int_equal(mcapix_node_retire(0, 2), 1);
+    assert_int_equal(mcapix_node_retire(0, 2), 0);
+    mcapi_node_id_get(&status);
+    assert_status(status, ERR_NODE_NOTINIT);
+    mcapi_initialize(0, 3, NULL, NULL, &info, &status);
+    assert_status(status, SUCCESS);
+    mcapi_finalize(&status);
+}
+
+static void initialize_other(void *unused) {
+    mcapi_info_t info;
+    (void)unused;
+    mcapi_initialize(0, 2, NULL, NULL, &info, &status);
+    assert_status(status, SUCCESS);
+}
+
+/* Others do not notice that a node has retired, until it comes again. */
+static void a_retired_node_is_still_found(void **unused) {
+    (void)unused;
+    as_other(retire_other, NULL);
+    must_send(world.mine[0], world.theirs[0], "for nobody", 0);
+    assert_int_equal(mcapi_endpoint_get(0, 2, 1, MCAPI_TIMEOUT_IMMEDIATE, &status),
+                     world.theirs[1]);
+    assert_status(status, SUCCESS);
+    as_other(initialize_other, NULL);
+    mcapi_endpoint_get(0, 2, 1, MCAPI_TIMEOUT_IMMEDIATE, &status);
+    assert_status(status, TIMEOUT);
+    mcapi_msg_send(world.mine[0], world.theirs[0], "x", 2, 0, &status);
+    assert_status(status, ERR_ENDP_INVALID);
+}
+
 static void what_is_not_expected_comes_too(void **unused) {
     (void)unused;
     pthread_t thread;
@@ -406,15 +530,20 @@ int main(void) {
         TEST(a_cut_message_is_gone),
         TEST(a_test_does_not_release),
         TEST(a_cancelled_receive_gives_its_message_back),
+        TEST(what_was_told_is_not_given_back),
+        TEST(a_request_is_released_once),
         TEST(wait_any_takes_the_lowest_index),
         TEST(sends_need_not_be_waited_for),
         TEST(large_messages_are_whole),
         TEST(handles_do_not_come_again),
         TEST(packets_are_released_in_any_order),
         TEST(a_channel_can_be_made_again),
+        TEST(what_was_put_back_goes_with_the_channel),
         TEST(origins_tell_who_sent_what),
         TEST(sends_are_told_before_they_are_received),
         TEST(a_thread_can_join_a_node),
+        TEST(a_node_ends_once),
+        TEST(a_retired_node_is_still_found),
         TEST(what_is_not_expected_comes_too),
         TEST(endpoints_have_names),
         TEST(a_child_is_a_node_of_its_own),

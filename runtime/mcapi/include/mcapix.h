@@ -1,5 +1,5 @@
 /* What this implementation of MCAPI has beyond the specification, most of it for tools that watch a
-   program. Version 3. */
+   program. Version 4. */
 #ifndef MCAPIX_H
 #define MCAPIX_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define MCAPIX_VERSION 3
+#define MCAPIX_VERSION 4
 
 /* Makes the calling thread one more thread of that node, which must be one of this process. Needed
    only where a process has several nodes: else all threads that have initialized none are threads
@@ -53,6 +53,13 @@ int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcap
 void mcapix_expect(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port);
 /* All of them wake it again. */
 void mcapix_expect_all(void);
+
+/* Ends a node of this process as mcapi_finalize does, except that others still find it and its
+   endpoints, also when the process has ended, and can send to them while there is room. It is gone
+   when a node of the same name comes, when its place is needed, and with the job. For a tool that
+   runs a program once more: others may be slower than they were. Returns 1, or 0 if there is no
+   such node. */
+int mcapix_node_retire(mcapi_domain_t domain, mcapi_node_t node);
 
 /* How many requests the calling thread's node can have, those that a test has reported included. */
 unsigned mcapix_requests(void);
