@@ -63,14 +63,24 @@ void rf_enter_carefully(struct rf_mcapi_node *node) {
         rf_turn_pass(node);
 }
 
-void rf_record_error(struct rf_mcapi_node *node, const struct rf_here *here,
-                     mcapi_status_t status) {
+static void record_error(struct rf_mcapi_node *node, const struct rf_here *here,
+                         mcapi_status_t status, const int32_t *list, uint32_t length) {
     struct rf_session *session = &node->session;
     rf_session_append(session);
     if (session->recorder.on)
         rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, rf_answered),
-                         (int32_t)status, (int32_t)rf_session_calls(session), NULL, 0);
+                         (int32_t)status, (int32_t)rf_session_calls(session), list, length);
     rf_session_unlock(session);
+}
+
+void rf_record_error(struct rf_mcapi_node *node, const struct rf_here *here,
+                     mcapi_status_t status) {
+    record_error(node, here, status, NULL, 0);
+}
+
+void rf_record_failed(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status,
+                      int32_t index) {
+    record_error(node, here, status, &index, 1);
 }
 
 const struct rf_event *rf_expect(struct rf_mcapi_node *node, const struct rf_here *here,
@@ -97,6 +107,13 @@ bool rf_fails(struct rf_mcapi_node *node, const struct rf_here *here) {
     return site && strcmp(site->function, here->name) == 0;
 }
 
+int32_t rf_failed(struct rf_mcapi_node *node, const struct rf_here *here) {
+    if (!rf_fails(node, here))
+        return -1;
+    const struct rf_event *event = rf_replay_peek(&node->session);
+    return event->list_length == 1 ? event->list[0] : -1;
+}
+
 mcapi_status_t rf_recorded_status(struct rf_mcapi_node *node, const struct rf_here *here,
                                   mcapi_status_t usual) {
     if (!rf_fails(node, here))
@@ -106,15 +123,23 @@ mcapi_status_t rf_recorded_status(struct rf_mcapi_node *node, const struct rf_he
     return status;
 }
 
+/* Others are slower than they were: there will be room, or an answer, or they will close their side
+   of a channel. */
+static bool may_change(mcapi_status_t status) {
+    return status == MCAPI_ERR_MEM_LIMIT || status == MCAPI_ERR_REQUEST_LIMIT ||
+           status == MCAPI_TIMEOUT || status == MCAPI_ERR_MSG_LIMIT ||
+           status == MCAPI_ERR_CHAN_OPEN || status == MCAPI_ERR_CHAN_CONNECTED ||
+           status == MCAPI_ERR_CHAN_CLOSEPENDING;
+}
+
 bool rf_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status) {
     if (!rf_is_failure(status) || rf_free(node))
         return false;
-    /* Others are slower than they were: there will be room, or an answer. */
-    if (status != MCAPI_ERR_MEM_LIMIT && status != MCAPI_ERR_REQUEST_LIMIT &&
-        status != MCAPI_TIMEOUT && status != MCAPI_ERR_MSG_LIMIT)
+    if (!may_change(status))
         rf_diverge(&node->session, here, rf_replay_peek(&node->session), NULL,
                    "the call failed with status %u, but not in the recording", status);
-    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    if (!rf_hold_all(node))
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
     return true;
 }
 

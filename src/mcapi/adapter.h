@@ -67,7 +67,8 @@ struct rf_posted {
     struct rf_post post;
     const void *buffer;
     void *const *packet;
-    const mcapi_endpoint_t *found; /* no receive, but an endpoint that was asked for */
+    const mcapi_endpoint_t *found; /* no receive, but an endpoint that was asked for, */
+    int32_t sign;                  /* and the number of its name */
     uint32_t next;                 /* among the unused */
 };
 
@@ -86,7 +87,8 @@ struct rf_request {
     void *buffer;
     size_t room;
     void **packet;                /* another kind of receive */
-    mcapi_endpoint_t *found;      /* an endpoint that was asked for */
+    mcapi_endpoint_t *found;      /* an endpoint that was asked for, */
+    int32_t sign;                 /* and the number of its name */
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
     bool numbered;                /* the number in it is that of the recording */
     uint32_t turn;
@@ -102,7 +104,9 @@ struct rf_node_endpoint {
     bool open;
     struct rf_handle_map next; /* by name: the number of the message that comes next, usually */
     bool receives;             /* replay: messages are received at it */
-    struct rf_hold hold;       /* replay */
+    mcapi_timeout_t timeout;   /* replay: the program's own; the library has RF_TICK_MS, if */
+    bool ticks;
+    struct rf_hold hold; /* replay */
 };
 
 struct rf_mcapi_node {
@@ -218,6 +222,9 @@ RF_STEP void rf_record(struct rf_mcapi_node *node, const struct rf_here *here, e
 }
 
 void rf_record_error(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status);
+/* The same where the call has told which request it was about: that is complete. */
+void rf_record_failed(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status,
+                      int32_t index);
 
 /* Record: how a call ended that usually succeeds. */
 RF_STEP void rf_record_status(struct rf_mcapi_node *node, const struct rf_here *here,
@@ -227,6 +234,12 @@ RF_STEP void rf_record_status(struct rf_mcapi_node *node, const struct rf_here *
 }
 
 /* ---- replay ---- */
+
+/* Others may be faster than they were, and fill queues that somebody else needs to go on. So no
+   call blocks for longer: then what has come to any endpoint of the node is taken in. */
+enum { RF_TICK_MS = 50 };
+/* When the node is free its own limits hold again. */
+void rf_endpoints_stop_ticking(struct rf_mcapi_node *node);
 
 static inline bool rf_free(const struct rf_mcapi_node *node) {
     return node->session.replayer.free;
@@ -241,6 +254,8 @@ mcapi_status_t rf_recorded_status(struct rf_mcapi_node *node, const struct rf_he
                                   mcapi_status_t usual);
 /* Is there an event that says so? */
 bool rf_fails(struct rf_mcapi_node *node, const struct rf_here *here);
+/* Which request the error is about that the next event tells; negative if none. */
+int32_t rf_failed(struct rf_mcapi_node *node, const struct rf_here *here);
 static inline bool rf_is_failure(mcapi_status_t status) {
     return status != MCAPI_SUCCESS && status != MCAPI_PENDING;
 }
@@ -267,6 +282,7 @@ bool rf_send_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi
         if (rf_is_failure(recorded) || rf_answering(node))                                         \
             break;                                                                                 \
         rf_progress_wait(&node->session.replayer, &copy, RF_NO_PEER, RF_NO_PEER);                  \
+        rf_endpoints_stop_ticking(node);                                                           \
         do {                                                                                       \
             call;                                                                                  \
         } while (again);                                                                           \
@@ -284,24 +300,22 @@ bool rf_send_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi
 
 /* The same for calls that make a request. `made` is where the library puts it: in a replay the
    program gets one of ours. */
-#define RF_CALL_REQUEST_AS(call, again, ...)                                                       \
+#define RF_CALL_REQUEST_AS(call, again, bytes)                                                     \
     do {                                                                                           \
         mcapi_request_t real_request = 0, *made = rf_recording(node) ? request : &real_request;    \
+        struct rf_request ours = {                                                                 \
+            .kind = RF_REQUEST_REAL, .size = (bytes), .status = MCAPI_SUCCESS};                    \
         bool gone = false;                                                                         \
-        RF_CALL_AS(call, again);                                                                   \
+        RF_CALL_AS(call, (again) || (ours.real = real_request, ours.complete = gone,               \
+                                     rf_request_pends(node, &copy, *status, recorded, &ours)));    \
         if (!rf_recording(node) && !rf_is_failure(*status))                                        \
-            *request = rf_request_new(node, &(struct rf_request){.kind = RF_REQUEST_REAL,          \
-                                                                 .real = real_request,             \
-                                                                 .complete = gone,                 \
-                                                                 __VA_ARGS__});                    \
+            *request = rf_request_new(node, &ours);                                                \
     } while (0)
-#define RF_CALL_REQUEST(call)                                                                      \
-    RF_CALL_REQUEST_AS(call, rf_again(node, &copy, *status), .status = MCAPI_SUCCESS)
+#define RF_CALL_REQUEST(call) RF_CALL_REQUEST_AS(call, rf_again(node, &copy, *status), 0)
 
 /* The same for one that sends so many bytes. */
 #define RF_CALL_SEND_REQUEST(bytes, call)                                                          \
-    RF_CALL_REQUEST_AS(call, rf_send_again(node, &copy, status, &gone), .size = (bytes),           \
-                       .status = MCAPI_SUCCESS)
+    RF_CALL_REQUEST_AS(call, rf_send_again(node, &copy, status, &gone), bytes)
 
 /* Something that the outside returned: recorded, or what was recorded instead. */
 int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value);
@@ -333,6 +347,8 @@ struct rf_node_endpoint *rf_endpoint_at(struct rf_mcapi_node *node, uint32_t cha
 struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
 /* A number that is the same in every run, also when the endpoint is gone. */
 int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
+/* It was found under a name with that number. */
+void rf_endpoint_learn(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint, int32_t sign);
 
 /* ---- messages.c ---- */
 
@@ -373,13 +389,16 @@ void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcap
                     uint32_t channel, const void *buffer);
 /* Record: the same for a packet, of which only the data matters. */
 void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet);
+/* Replay: what was complete at once in the recording is so again: waits for it. Returns false. */
+bool rf_request_pends(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status,
+                      mcapi_status_t recorded, struct rf_request *request);
 /* Replay: a request for the program. */
 mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what);
 /* The same for a request that brings an endpoint. */
 void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
-                      const mcapi_endpoint_t *found);
-void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t request,
-                       mcapi_endpoint_t *found);
+                      const mcapi_endpoint_t *found, int32_t sign);
+void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t request, mcapi_endpoint_t *found,
+                       int32_t sign);
 /* Replay: it is the receive of a packet. */
 void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t request, void **packet);
 /* Replay: the recording says that it is complete here; waits until it is. */

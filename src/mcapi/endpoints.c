@@ -31,7 +31,7 @@ static int32_t sign_of(mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t 
     return (int32_t)(((domain * 31 + number) * 65599 + port) & INT32_MAX);
 }
 
-static void remember(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint, int32_t sign) {
+void rf_endpoint_learn(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint, int32_t sign) {
     uint64_t key = (uint64_t)endpoint + 1;
     rf_tables_lock(node);
     if (rf_handle_find(&node->signs, key) == RF_NOWHERE &&
@@ -52,9 +52,12 @@ int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) 
     rf_tables_unlock(node);
     if (known != RF_NOWHERE)
         return (int32_t)known;
-    if (!rf_reals.endpoint_name || !rf_reals.endpoint_name(endpoint, &domain, &number, &port))
+    /* Those of others have their names from the calls that found them. One whose handle came in a
+       message may be gone in one run and still be there in the other. */
+    if (!rf_endpoint_of(node, endpoint) || !rf_reals.endpoint_name ||
+        !rf_reals.endpoint_name(endpoint, &domain, &number, &port))
         return 0;
-    remember(node, endpoint, sign_of(domain, number, port));
+    rf_endpoint_learn(node, endpoint, sign_of(domain, number, port));
     return sign_of(domain, number, port);
 }
 
@@ -67,6 +70,30 @@ static int32_t port_of(mcapi_endpoint_t endpoint) {
     return (int32_t)port;
 }
 
+static void limit(mcapi_endpoint_t endpoint, mcapi_timeout_t timeout) {
+    mcapi_status_t ignored;
+    rf_reals.endpoint_set_attribute(endpoint, MCAPI_ENDP_ATTR_TIMEOUT, &timeout, sizeof timeout,
+                                    &ignored);
+}
+
+/* Only where it is known what that does. */
+static void begin_ticking(struct rf_mcapi_node *node, struct rf_node_endpoint *endpoint) {
+    endpoint->timeout = MCAPI_TIMEOUT_INFINITE;
+    endpoint->ticks =
+        !rf_recording(node) && !rf_answering(node) && !rf_free(node) && rf_reals.origin;
+    if (endpoint->ticks)
+        limit(endpoint->handle, RF_TICK_MS);
+}
+
+void rf_endpoints_stop_ticking(struct rf_mcapi_node *node) {
+    for (uint32_t i = 0; rf_free(node) && i < node->endpoint_count; i++) {
+        struct rf_node_endpoint *endpoint = rf_endpoint_at(node, i);
+        if (endpoint->open && endpoint->ticks)
+            limit(endpoint->handle, endpoint->timeout);
+        endpoint->ticks = false;
+    }
+}
+
 static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
     struct rf_node_endpoint *endpoint = rf_room(NULL, sizeof *endpoint);
     *endpoint =
@@ -74,6 +101,7 @@ static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
                                   .port = rf_answering(node) ? 0 : (mcapi_port_t)port_of(handle),
                                   .open = true,
                                   .hold = {.shared = node->session.shared}};
+    begin_ticking(node, endpoint);
     rf_tables_lock(node);
     if (node->endpoint_count == node->endpoint_room) {
         node->endpoint_room = node->endpoint_room ? node->endpoint_room * 2 : 16;
@@ -127,12 +155,15 @@ RF_WRAPPER(void, endpoint_get_i,
     RF_ENTER_VOID(endpoint_get_i, (domain, number, port, endpoint, request, status));
     rf_sign(&node->session, &here, (int32_t)number, (int32_t)port, domain);
     RF_CALL_REQUEST(real->endpoint_get_i(domain, number, port, endpoint, made, status));
-    if (*status == MCAPI_SUCCESS) /* else it comes with the request */
+    int32_t sign = sign_of(domain, number, port);
+    if (*status == MCAPI_SUCCESS) { /* else it comes with the request */
         rf_through(node, &here, endpoint, sizeof *endpoint);
+        rf_endpoint_learn(node, *endpoint, sign);
+    }
     if (!rf_is_failure(*status) && rf_recording(node))
-        rf_record_filled(node, *request, endpoint);
+        rf_record_filled(node, *request, endpoint, sign);
     else if (!rf_is_failure(*status))
-        rf_request_filled(node, *request, endpoint);
+        rf_request_filled(node, *request, endpoint, sign);
     rf_leave(node);
 }
 
@@ -142,13 +173,14 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_get,
     RF_ENTER(endpoint_get, (domain, number, port, timeout, status));
     rf_sign(&node->session, &here, (int32_t)number, (int32_t)port, domain);
     mcapi_endpoint_t endpoint = MCAPI_RETURN_VALUE_INVALID;
-    if (!rf_recording(node) && !rf_free(node))
-        timeout = MCAPI_TIMEOUT_INFINITE; /* that it was found in time is known */
-    RF_CALL(endpoint = real->endpoint_get(domain, number, port, timeout, status));
+    /* In a replay it is known that it was found in time: it is asked for again and again. */
+    RF_CALL(endpoint = real->endpoint_get(
+                domain, number, port, rf_recording(node) || rf_free(node) ? timeout : RF_TICK_MS,
+                status));
     if (*status == MCAPI_SUCCESS)
         rf_through(node, &here, &endpoint, sizeof endpoint);
     if (*status == MCAPI_SUCCESS)
-        remember(node, endpoint, sign_of(domain, number, port));
+        rf_endpoint_learn(node, endpoint, sign_of(domain, number, port));
     rf_leave(node);
     return endpoint;
 }
@@ -167,8 +199,9 @@ RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *st
         if (recorded == MCAPI_SUCCESS && !rf_answering(node)) {
             if (own)
                 rf_hold_close(&own->hold);
-            real->endpoint_delete(endpoint, status);
-            rf_again(node, &here, *status);
+            do
+                real->endpoint_delete(endpoint, status);
+            while (rf_again(node, &here, *status));
         }
     }
     if (own && *status == MCAPI_SUCCESS) {
@@ -188,27 +221,48 @@ RF_WRAPPER(void, endpoint_release, (mcapi_endpoint_t endpoint, mcapi_status_t *s
     rf_leave(node);
 }
 
-/* What others do to the endpoint shows in these. */
-static bool varies(mcapi_uint_t which, size_t size) {
-    return size == sizeof(int32_t) &&
-           (which == MCAPI_ENDP_ATTR_GET_COUNT || which == MCAPI_ENDP_ATTR_NUM_RECV_BUFFERS ||
-            which == MCAPI_ENDP_ATTR_NUM_SEND_BUFFERS || which == MCAPI_ENDP_ATTR_ENDP_STATUS);
+/* Attributes show what others do, or when: they are kept, if they are one or two words as all of
+   the specification are. */
+static void keep_words(struct rf_mcapi_node *node, const struct rf_here *here, void *value,
+                       size_t size) {
+    int32_t words[2];
+    if (size != sizeof *words && size != sizeof words)
+        return;
+    memcpy(words, value, size);
+    for (size_t i = 0; i < size / sizeof *words; i++)
+        words[i] = rf_value(node, here, words[i]);
+    memcpy(value, words, size);
 }
+
+/* Replay: answers with what was kept. By now whom it is about may be gone, or not there yet. */
+static bool was_kept(struct rf_mcapi_node *node, const struct rf_here *here, void *value,
+                     size_t size, mcapi_status_t *status) {
+    if (rf_recording(node) || !rf_has_value(node, here))
+        return false;
+    if (rf_answering(node))
+        rf_through(node, here, value, size);
+    keep_words(node, here, value, size);
+    *status = MCAPI_SUCCESS;
+    return true;
+}
+
+#define RF_ATTRIBUTE(call)                                                                         \
+    do {                                                                                           \
+        if (was_kept(node, &here, value, size, status))                                            \
+            break;                                                                                 \
+        RF_CALL(call);                                                                             \
+        if (*status == MCAPI_SUCCESS)                                                              \
+            rf_through(node, &here, value, size);                                                  \
+        if (*status == MCAPI_SUCCESS && rf_recording(node))                                        \
+            keep_words(node, &here, value, size);                                                  \
+    } while (0)
 
 RF_WRAPPER(void, endpoint_get_attribute,
            (mcapi_endpoint_t endpoint, mcapi_uint_t which, void *value, size_t size,
             mcapi_status_t *status)) {
     RF_ENTER_VOID(endpoint_get_attribute, (endpoint, which, value, size, status));
     rf_sign(&node->session, &here, (int32_t)which, 0, (int64_t)size);
-    RF_CALL(real->endpoint_get_attribute(endpoint, which, value, size, status));
-    if (*status == MCAPI_SUCCESS)
-        rf_through(node, &here, value, size);
-    if (*status == MCAPI_SUCCESS && varies(which, size)) {
-        int32_t word;
-        memcpy(&word, value, sizeof word);
-        word = rf_value(node, &here, word);
-        memcpy(value, &word, sizeof word);
-    }
+    RF_ATTRIBUTE(real->endpoint_get_attribute(endpoint, which, value, size, status));
     rf_leave(node);
 }
 
@@ -218,6 +272,11 @@ RF_WRAPPER(void, endpoint_set_attribute,
     RF_ENTER_VOID(endpoint_set_attribute, (endpoint, which, value, size, status));
     rf_sign(&node->session, &here, (int32_t)which, 0, (int64_t)size);
     RF_CALL(real->endpoint_set_attribute(endpoint, which, value, size, status));
+    struct rf_node_endpoint *own = rf_endpoint_of(node, endpoint);
+    if (which == MCAPI_ENDP_ATTR_TIMEOUT && *status == MCAPI_SUCCESS && own && own->ticks) {
+        memcpy(&own->timeout, value, sizeof own->timeout);
+        limit(endpoint, RF_TICK_MS);
+    }
     rf_leave(node);
 }
 
@@ -226,9 +285,7 @@ RF_WRAPPER(void, node_get_attribute,
             size_t size, mcapi_status_t *status)) {
     RF_ENTER_VOID(node_get_attribute, (domain, number, which, value, size, status));
     rf_sign(&node->session, &here, (int32_t)number, (int32_t)which, domain);
-    RF_CALL(real->node_get_attribute(domain, number, which, value, size, status));
-    if (*status == MCAPI_SUCCESS)
-        rf_through(node, &here, value, size);
+    RF_ATTRIBUTE(real->node_get_attribute(domain, number, which, value, size, status));
     rf_leave(node);
 }
 

@@ -99,11 +99,12 @@ static void keep(struct rf_hold *hold, size_t size) {
 
 static void make_room(struct rf_hold *hold, mcapi_endpoint_t endpoint) {
     mcapi_endp_attr_max_payload_size_t largest = 0;
-    mcapi_status_t status;
+    mcapi_status_t status = MCAPI_ERR_GENERAL;
     if (hold->buffer)
         return;
-    rf_reals.endpoint_get_attribute(endpoint, MCAPI_ENDP_ATTR_MAX_PAYLOAD_SIZE, &largest,
-                                    sizeof largest, &status);
+    if (rf_reals.attributes)
+        rf_reals.endpoint_get_attribute(endpoint, MCAPI_ENDP_ATTR_MAX_PAYLOAD_SIZE, &largest,
+                                        sizeof largest, &status);
     hold->room = status == MCAPI_SUCCESS && largest > 0 ? (size_t)largest : LARGEST_UNKNOWN;
     hold->buffer = rf_room(NULL, hold->room);
 }
@@ -112,11 +113,16 @@ static void make_room(struct rf_hold *hold, mcapi_endpoint_t endpoint) {
 static bool receive(struct rf_hold *hold, mcapi_endpoint_t endpoint, mcapi_timeout_t timeout,
                     size_t *size, mcapi_status_t *status) {
     make_room(hold, endpoint);
+    /* A look that leaves no request behind: the program may need all that there are. */
+    if (!hold->asked && timeout == MCAPI_TIMEOUT_IMMEDIATE && rf_reals.origin) {
+        timeout = MCAPI_TIMEOUT_INFINITE;
+        if (!rf_reals.msg_available(endpoint, status)) {
+            *status = *status == MCAPI_SUCCESS ? MCAPI_TIMEOUT : *status;
+            return false;
+        }
+    }
     if (!hold->asked && timeout == MCAPI_TIMEOUT_INFINITE) {
-        /* The endpoint may have a limit of its own, for what the program waits for. */
-        do
-            rf_reals.msg_recv(endpoint, hold->buffer, hold->room, size, status);
-        while (*status == MCAPI_TIMEOUT);
+        rf_reals.msg_recv(endpoint, hold->buffer, hold->room, size, status);
         return *status == MCAPI_SUCCESS;
     }
     if (!hold->asked) {
@@ -125,7 +131,8 @@ static bool receive(struct rf_hold *hold, mcapi_endpoint_t endpoint, mcapi_timeo
             return false;
         hold->asked = true;
     }
-    rf_reals.wait(&hold->request, size, timeout, status);
+    rf_reals.wait(&hold->request, size, timeout == MCAPI_TIMEOUT_INFINITE ? RF_TICK_MS : timeout,
+                  status);
     if (*status == MCAPI_TIMEOUT)
         return false;
     hold->asked = false;

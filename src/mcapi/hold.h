@@ -51,7 +51,8 @@ struct rf_message *rf_hold_take(struct rf_hold *hold, const struct rf_message_na
 /* How often it has changed; to be asked before a message is looked for. */
 uint32_t rf_hold_seen(const struct rf_hold *hold);
 /* Gets one more message from the library, or waits for the thread that does. False when none came
-   in time or none can come. True also if more has been seen by now. */
+   in time or none can come: without a limit, too, now and then. True also if more has been seen by
+   now. */
 bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen,
                   mcapi_timeout_t timeout, mcapi_status_t *status);
 /* Before the endpoint goes. */

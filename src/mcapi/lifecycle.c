@@ -49,6 +49,18 @@ static bool lives(const struct rf_mcapi_node *node) {
     return syscall(SYS_tgkill, getpid(), node->thread, 0) == 0;
 }
 
+/* Replay: this thread's node has ended, and the library does not know. */
+static _Thread_local bool lingers __attribute__((tls_model("initial-exec")));
+
+/* Replay: others may be slower than they were, and look for the node's endpoints or send to them.
+   So these stay. Where the library cannot have that, it is not told of the end. */
+static void retire(const struct rf_mcapi_node *node) {
+    if (rf_reals.retire)
+        rf_reals.retire(node->domain, node->node);
+    else
+        lingers = true;
+}
+
 static void end_at_exit(int status, void *unused) {
     (void)unused;
     static const struct rf_here here = {.name = "exit"};
@@ -63,8 +75,10 @@ static void end_at_exit(int status, void *unused) {
             rf_session_unlock(session);
             rf_data_close(node);
         } else if (session->mode == RF_REPLAYING) {
-            if (!cut_off)
+            if (!cut_off) {
                 rf_replay_finish(session, &here, RF_END_EXIT, status);
+                retire(node);
+            }
             session->replayer.progress->state = RF_STATE_FINISHED;
         }
         session->mode = RF_OFF;
@@ -300,6 +314,11 @@ RF_WRAPPER(void, initialize,
     rf_signals_look();
     rf_order_begin();
     rf_depth++;
+    if (lingers) {
+        mcapi_status_t ignored;
+        real->finalize(&ignored);
+        lingers = false;
+    }
     real->initialize(domain, number, attributes, parameters, info, status);
     rf_depth--;
     if (!rf_depth && status && *status == MCAPI_SUCCESS)
@@ -359,11 +378,11 @@ RF_WRAPPER(void, finalize, (mcapi_status_t * status)) {
     }
     bool free = replaying && rf_free(node);
     close_node(node);
-    /* Others may be slower than they were, and look for its endpoints or send to them. So in a
-       replay it stays until its process ends. */
     *status = MCAPI_SUCCESS;
     if (!replaying || free)
         real->finalize(status);
+    else
+        retire(node);
     if (replaying)
         session->replayer.progress->state = RF_STATE_FINISHED;
     rf_depth = 0;

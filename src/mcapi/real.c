@@ -18,15 +18,24 @@ static void *find(const char *name) {
     return dlsym(RTLD_NEXT, name);
 }
 
-/* Without the function nothing can go on, and nobody could say what was recorded. */
-static void *need(const char *name) {
-    void *function = find(name);
-    if (!function) {
-        fprintf(stderr, "refrain: the MCAPI library of this program has no %s\n", name);
-        _exit(RF_EXIT_ENVIRONMENT);
-    }
-    return function;
+/* Not every library has all functions, nor does every program need them. If one is called all the
+   same nothing can go on, and nobody could say what was recorded. */
+static _Noreturn void miss(const char *name) {
+    fprintf(stderr, "refrain: the MCAPI library of this program has no %s\n", name);
+    _exit(RF_EXIT_ENVIRONMENT);
 }
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#define RF_FUNCTION(result, name, parameters, arguments)                                           \
+    static result missing_##name parameters {                                                      \
+        miss("mcapi_" #name);                                                                      \
+    }
+#include "mcapi/functions.def"
+RF_FUNCTION(mcapi_domain_t, domain_id_get, (mcapi_status_t * status), )
+RF_FUNCTION(mcapi_node_t, node_id_get, (mcapi_status_t * status), )
+#undef RF_FUNCTION
+#pragma GCC diagnostic pop
 
 #define RF_SET(field, address)                                                                     \
     do {                                                                                           \
@@ -34,12 +43,22 @@ static void *need(const char *name) {
         memcpy(&rf_reals.field, &function, sizeof function);                                       \
     } while (0)
 
+/* Several threads may do it at once: each is set to what it will be. */
+#define RF_SET_OR_MISS(field)                                                                      \
+    do {                                                                                           \
+        if (find("mcapi_" #field))                                                                 \
+            RF_SET(field, find("mcapi_" #field));                                                  \
+        else                                                                                       \
+            rf_reals.field = missing_##field;                                                      \
+    } while (0)
+
 void rf_reals_find(void) {
-#define RF_FUNCTION(result, name, parameters, arguments) RF_SET(name, need("mcapi_" #name));
+#define RF_FUNCTION(result, name, parameters, arguments) RF_SET_OR_MISS(name);
 #include "mcapi/functions.def"
 #undef RF_FUNCTION
-    RF_SET(domain_id_get, need("mcapi_domain_id_get"));
-    RF_SET(node_id_get, need("mcapi_node_id_get"));
+    rf_reals.attributes = find("mcapi_endpoint_get_attribute") != NULL;
+    RF_SET_OR_MISS(domain_id_get);
+    RF_SET_OR_MISS(node_id_get);
     RF_SET(watch_sends, find("mcapix_watch_sends"));
     RF_SET(origin, find("mcapix_origin"));
     RF_SET(stamp_matches, find("mcapix_stamp_matches"));
@@ -47,6 +66,7 @@ void rf_reals_find(void) {
     RF_SET(requests, find("mcapix_requests"));
     RF_SET(expect, find("mcapix_expect"));
     RF_SET(expect_all, find("mcapix_expect_all"));
+    RF_SET(retire, find("mcapix_node_retire"));
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);
 }
 

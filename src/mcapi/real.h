@@ -15,6 +15,7 @@ struct rf_real {
 #define RF_FUNCTION(result, name, parameters, arguments) result(*name) parameters;
 #include "mcapi/functions.def"
 #undef RF_FUNCTION
+    bool attributes; /* endpoint_get_attribute is there */
     /* These are called, but not stood before. */
     mcapi_domain_t (*domain_id_get)(mcapi_status_t *status);
     mcapi_node_t (*node_id_get)(mcapi_status_t *status);
@@ -27,6 +28,7 @@ struct rf_real {
     unsigned (*requests)(void);
     void (*expect)(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port);
     void (*expect_all)(void);
+    int (*retire)(mcapi_domain_t domain, mcapi_node_t node);
 };
 
 enum rf_function {

@@ -10,6 +10,7 @@
 #pragma weak mcapix_requests
 #pragma weak mcapix_expect
 #pragma weak mcapix_expect_all
+#pragma weak mcapix_node_retire
 
 /* The mark: the lengths of its name and of its description, its type, both texts. */
 __asm__(".pushsection .note.refrain, \"a\", %note\n"
@@ -28,6 +29,7 @@ void rf_reals_find(void) {
 #define RF_FUNCTION(result, name, parameters, arguments) rf_reals.name = mcapi_##name;
 #include "mcapi/functions.def"
 #undef RF_FUNCTION
+    rf_reals.attributes = true;
     rf_reals.domain_id_get = mcapi_domain_id_get;
     rf_reals.node_id_get = mcapi_node_id_get;
     rf_reals.origin = mcapix_origin;
@@ -36,6 +38,7 @@ void rf_reals_find(void) {
     rf_reals.requests = mcapix_requests;
     rf_reals.expect = mcapix_expect;
     rf_reals.expect_all = mcapix_expect_all;
+    rf_reals.retire = mcapix_node_retire;
     __atomic_store_n(&rf_reals_ready, 1, __ATOMIC_RELEASE);
 }
 

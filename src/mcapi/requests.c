@@ -55,9 +55,12 @@ void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcap
 }
 
 void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
-                      const mcapi_endpoint_t *found) {
-    if (node->data.writer)
-        posted_new(node, request)->found = found;
+                      const mcapi_endpoint_t *found, int32_t sign) {
+    rf_session_lock(&node->session);
+    struct rf_posted *posted = posted_new(node, request);
+    posted->found = found;
+    posted->sign = sign;
+    rf_session_unlock(&node->session);
 }
 
 void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet) {
@@ -86,6 +89,7 @@ static void record_match_alone(struct rf_mcapi_node *node, struct completion *co
     }
     struct rf_posted *posted = &node->posted[place];
     if (posted->found) {
+        rf_endpoint_learn(node, *posted->found, posted->sign);
         rf_keep_size(node, completion->size);
         rf_keep(node, posted->found, sizeof *posted->found, false);
     } else if (posted->packet) {
@@ -107,6 +111,12 @@ static void record_match_alone(struct rf_mcapi_node *node, struct completion *co
 RF_STEP void record_match(struct rf_mcapi_node *node, struct completion *completion) {
     rf_session_lock(&node->session);
     record_match_alone(node, completion);
+    rf_session_unlock(&node->session);
+}
+
+static void forget(struct rf_mcapi_node *node, mcapi_request_t request) {
+    rf_session_lock(&node->session);
+    drop(node, request);
     rf_session_unlock(&node->session);
 }
 
@@ -148,9 +158,11 @@ static struct rf_request *request_of(struct rf_mcapi_node *node, const mcapi_req
     return good ? request : NULL;
 }
 
-void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t handle,
-                       mcapi_endpoint_t *found) {
-    request_of(node, &handle)->found = found;
+void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t handle, mcapi_endpoint_t *found,
+                       int32_t sign) {
+    struct rf_request *request = request_of(node, &handle);
+    request->found = found;
+    request->sign = sign;
 }
 
 void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t handle, void **packet) {
@@ -209,6 +221,15 @@ static void tell_number(struct rf_mcapi_node *node, const struct rf_here *here,
     rf_replay_sequence(node, here, request->channel, &request->match);
 }
 
+static void wait_for_real(struct rf_mcapi_node *node, struct rf_request *request,
+                          mcapi_timeout_t timeout) {
+    bool endless = timeout == MCAPI_TIMEOUT_INFINITE;
+    while (rf_reals.wait(&request->real, &request->size, endless ? RF_TICK_MS : timeout,
+                         &request->status),
+           endless && request->status == MCAPI_TIMEOUT)
+        rf_hold_all(node);
+}
+
 /* True if the request is complete, at the latest after the timeout. */
 static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
                    struct rf_request *request, mcapi_timeout_t timeout) {
@@ -219,8 +240,10 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
     if (request->kind == RF_REQUEST_REAL) {
         if (timeout)
             rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
-        rf_reals.wait(&request->real, &request->size, timeout, &request->status);
+        wait_for_real(node, request, timeout);
         request->complete = request->status != MCAPI_TIMEOUT;
+        if (request->found && request->status == MCAPI_SUCCESS)
+            rf_endpoint_learn(node, *request->found, request->sign);
         return request->complete;
     }
     /* A wait without a limit leaves no event. If it was the last call, the recording is over before
@@ -252,6 +275,23 @@ static bool is_unknown(const struct rf_request *request) {
            request->match.first == RF_UNKNOWN;
 }
 
+/* It succeeded in the recording. */
+static void check_success(struct rf_mcapi_node *node, const struct rf_here *here,
+                          const struct rf_request *request) {
+    if (!rf_free(node) && !rf_answering(node) && !rf_is_delivery(request->status))
+        rf_diverge(&node->session, here, rf_replay_peek(&node->session), NULL,
+                   "the request failed with status %u, but not in the recording", request->status);
+}
+
+bool rf_request_pends(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status,
+                      mcapi_status_t recorded, struct rf_request *request) {
+    if (!rf_free(node) && status == MCAPI_PENDING && recorded == MCAPI_SUCCESS) {
+        finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
+        check_success(node, here, request);
+    }
+    return false;
+}
+
 struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
                                        mcapi_request_t handle) {
     struct rf_request *request = need_request(node, here, handle);
@@ -262,6 +302,7 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
     if (request->kind == RF_REQUEST_RECEIVE && !request->complete && !rf_free(node))
         rf_turn_take(node, here, request->turn);
     finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
+    check_success(node, here, request);
     return request;
 }
 
@@ -295,6 +336,25 @@ static mcapi_boolean_t tell(struct rf_mcapi_node *node, struct rf_request *reque
     return rf_is_delivery(*status);
 }
 
+/* Replay: the recording says that the request ended with this error. */
+static void tell_failed(struct rf_mcapi_node *node, mcapi_request_t *handle, bool keep,
+                        size_t *size, mcapi_status_t status) {
+    struct rf_request *request = request_of(node, handle);
+    mcapi_status_t ignored;
+    *size = 0;
+    if (!request)
+        return;
+    if (request->kind == RF_REQUEST_REAL && !request->complete && !rf_answering(node))
+        rf_reals.cancel(&request->real, &ignored);
+    request->complete = true;
+    request->size = 0;
+    request->status = status;
+    if (keep)
+        remember(node, request);
+    else
+        release(node, request);
+}
+
 /* ---- one request ---- */
 
 /* Replay, past the end of the recording. */
@@ -318,9 +378,12 @@ static mcapi_boolean_t replay_one(struct rf_mcapi_node *node, const struct rf_he
                                   mcapi_request_t *handle, size_t *size, mcapi_timeout_t timeout,
                                   bool keep, mcapi_status_t *status) {
     bool sure = !keep && timeout == MCAPI_TIMEOUT_INFINITE;
+    int32_t failed = rf_failed(node, here);
     *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    if (failed >= 0)
+        tell_failed(node, handle, keep, size, *status);
     if (*status != MCAPI_SUCCESS)
-        return MCAPI_FALSE;
+        return failed >= 0 ? MCAPI_TRUE : MCAPI_FALSE;
     if (!sure) {
         const struct rf_event *event = rf_expect(node, here, RF_IS(NONE) | RF_IS(DONE), 0);
         if (event && event->kind == RF_NONE) {
@@ -354,6 +417,10 @@ RF_STEP mcapi_boolean_t record_one(struct rf_mcapi_node *node, const struct rf_h
             rf_record_sequence(node, here, completion.channel, &completion.name, completion.back);
     } else if (status == MCAPI_PENDING || status == MCAPI_TIMEOUT) {
         rf_record(node, here, RF_NONE, 0, 1, 0);
+    } else if (done) {
+        rf_record_failed(node, here, status, 0);
+        if (!keep)
+            forget(node, before);
     } else {
         rf_record_error(node, here, status);
     }
@@ -420,9 +487,12 @@ static mcapi_uint_t ask_any(struct rf_mcapi_node *node, const struct rf_here *he
 static mcapi_uint_t replay_any(struct rf_mcapi_node *node, const struct rf_here *here, size_t count,
                                mcapi_request_t **requests, size_t *size, mcapi_timeout_t timeout,
                                mcapi_status_t *status) {
+    int32_t failed = rf_failed(node, here);
     *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    if (failed >= 0 && (size_t)failed < count)
+        tell_failed(node, requests[failed], false, size, *status);
     if (*status != MCAPI_SUCCESS)
-        return MCAPI_RETURN_VALUE_INVALID;
+        return failed >= 0 ? (mcapi_uint_t)failed : MCAPI_RETURN_VALUE_INVALID;
     const struct rf_event *event = rf_expect(node, here, RF_IS(NONE) | RF_IS(INDEX), 0);
     if (!event)
         return ask_any(node, here, count, requests, size, timeout, status);
@@ -441,6 +511,11 @@ static mcapi_uint_t replay_any(struct rf_mcapi_node *node, const struct rf_here 
     return index;
 }
 
+/* So many that the library will not look at them. */
+static size_t most_requests(void) {
+    return rf_reals.requests ? rf_reals.requests() : INT32_MAX;
+}
+
 RF_WRAPPER(mcapi_uint_t, wait_any,
            (size_t count, mcapi_request_t **requests, size_t *size, mcapi_timeout_t timeout,
             mcapi_status_t *status)) {
@@ -449,7 +524,7 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
     if (rf_recording(node)) {
         /* The library invalidates the handle that it reports. */
         mcapi_request_t handles[64];
-        size_t seen = requests ? count : 0;
+        size_t seen = requests && count <= most_requests() ? count : 0;
         mcapi_request_t *before = seen > sizeof handles / sizeof *handles
                                       ? rf_room(NULL, seen * sizeof *before)
                                       : handles;
@@ -468,6 +543,9 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
                                    completion.back);
         } else if (*status == MCAPI_TIMEOUT) {
             rf_record(node, &here, RF_NONE, 0, (int32_t)count, 0);
+        } else if (index < seen) {
+            rf_record_failed(node, &here, *status, (int32_t)index);
+            forget(node, before[index]);
         } else {
             rf_record_error(node, &here, *status);
         }
@@ -482,12 +560,6 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
 }
 
 /* ---- cancel ---- */
-
-static void forget(struct rf_mcapi_node *node, mcapi_request_t request) {
-    rf_session_lock(&node->session);
-    drop(node, request);
-    rf_session_unlock(&node->session);
-}
 
 /* A receive of ours is not known to the library. */
 static void replay_cancel(struct rf_mcapi_node *node, const struct rf_here *here,

@@ -77,6 +77,39 @@ check_assertion() {
 @test "an assertion that fails in some orders: threads" { check_assertion; }
 @test "an assertion that fails in some orders: processes" { check_assertion --processes; }
 
+# ---- others are sooner or later than they were
+
+# check_late CASE RECORDED REPLAYED [ARGUMENT]: node RECORDED is late in the recording, node REPLAYED in
+# the replay, and yet all are told the same.
+check_late() {
+    mcapi late "$1" ${4:+"$4"}
+    rm -rf trace
+    PROGRAM_LATE=$2 timeout $PATIENCE "$REFRAIN" record -q -o trace "${launch[@]}" > recorded.text
+    [ -s recorded.text ]
+    PROGRAM_LATE=$3 run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 10 trace
+    expect_status 0
+    [ "$(sort <<< "$output")" = "$(sort recorded.text)" ]
+    expect_in "$stderr" "no difference"
+}
+
+@test "late: what was complete at once is so again: channels, and endpoints that were looked up" {
+    check_late channels 0 1
+    check_late channels 1 0 --processes
+    check_late found 0 1 --processes
+}
+@test "late: a request that ended with an error is told as such" { check_late failed "" ""; }
+@test "late: attributes of others are those that were seen" {
+    check_late attributes 1 2
+    check_late attributes 2 1 --processes
+}
+@test "late: a node that has ended, and begins again" { check_late again "" "" --processes; }
+@test "late: endpoints are found whose process has ended" { check_late gone 1 0 --processes; }
+@test "late: an answer to an endpoint that was gone" { check_late reply "" ""; }
+@test "late: a queue that others fill first is no obstacle" {
+    check_late full 2 1
+    check_late full 2 1 --processes
+}
+
 # ---- info, dump and check
 
 check_reading() {

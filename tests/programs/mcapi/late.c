@@ -1,0 +1,247 @@
+/* Nodes that come later in one run than in another, and what calls tell them then:
+   late CASE [--processes]. PROGRAM_LATE names the node that sleeps where it says so. */
+#include "nodes.h"
+
+enum { WORD_PORT = 5, OTHER_PORT = 6, FLOOD = 300, LATE_US = 100000 };
+
+static void be_late(int node) {
+    const char *late = getenv("PROGRAM_LATE");
+    if (late && atoi(late) == node)
+        usleep(LATE_US);
+}
+
+static void tell(int node, const char *what, long value, mcapi_status_t status) {
+    char text[MCAPI_MAX_STATUS_SIZE];
+    printf("node %d: %s %ld, %s\n", node, what, value,
+           mcapi_display_status(status, text, sizeof text));
+}
+
+/* What is complete at once need not be waited for. */
+static void settle(mcapi_request_t *request, mcapi_status_t status) {
+    size_t size;
+    if (status == MCAPI_PENDING)
+        mcapi_wait(request, &size, MCAPI_TIMEOUT_INFINITE, &status);
+    must("request", status);
+}
+
+/* ---- complete at once, in one of the runs ---- */
+
+static void send_packets(int node, mcapi_endpoint_t mine, mcapi_endpoint_t theirs, int count) {
+    mcapi_pktchan_send_hndl_t handle;
+    mcapi_request_t request;
+    mcapi_status_t status;
+    int tries = 0;
+    do {
+        mcapi_pktchan_connect_i(mine, theirs, &request, &status);
+        usleep(tries++ ? LATE_US / 10 : 0);
+    } while (status != MCAPI_SUCCESS);
+    tell(node, "connected after", tries, status);
+    be_late(node);
+    mcapi_pktchan_send_open_i(&handle, mine, &request, &status);
+    settle(&request, status);
+    for (int i = 0; i < count; i++) {
+        mcapi_pktchan_send(handle, &i, sizeof i, &status);
+        tell(node, "sent", i, status);
+    }
+    mcapi_pktchan_send_close_i(handle, &request, &status);
+    settle(&request, status);
+}
+
+static void receive_packets(int node, mcapi_endpoint_t mine, int count) {
+    mcapi_pktchan_recv_hndl_t handle;
+    mcapi_request_t request;
+    mcapi_status_t status;
+    be_late(node);
+    mcapi_pktchan_recv_open_i(&handle, mine, &request, &status);
+    settle(&request, status);
+    for (int i = 0; i < count; i++) {
+        void *packet = NULL;
+        size_t size;
+        mcapi_pktchan_recv(handle, &packet, &size, &status);
+        tell(node, "packet", packet ? *(int *)packet : -1, status);
+    }
+    be_late(node);
+    mcapi_pktchan_recv_close_i(handle, &request, &status);
+    settle(&request, status);
+}
+
+/* The second time it can be connected only when the receiver has closed it, too. */
+static void channels(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), theirs = endpoint_of(1 - node, WORD_PORT);
+    for (int i = 0; i < 2; i++)
+        if (node)
+            receive_packets(node, mine, 3);
+        else
+            send_packets(node, mine, theirs, 3);
+}
+
+static void found(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), theirs = 0;
+    mcapi_request_t request;
+    mcapi_status_t status;
+    be_late(node);
+    if (node) {
+        tell(node, "received", receive_word(own_endpoint(OTHER_PORT)), MCAPI_SUCCESS);
+        return;
+    }
+    mcapi_endpoint_get_i(DOMAIN, 1, OTHER_PORT, &theirs, &request, &status);
+    settle(&request, status);
+    send_word(mine, theirs, 42);
+}
+
+/* ---- requests that end with an error, and calls that make no sense ---- */
+
+static mcapi_request_t post_and_delete(int port) {
+    static int word;
+    mcapi_request_t request;
+    mcapi_status_t status;
+    mcapi_endpoint_t endpoint = own_endpoint(port);
+    mcapi_msg_recv_i(endpoint, &word, sizeof word, &request, &status);
+    mcapi_endpoint_delete(endpoint, &status);
+    must("mcapi_endpoint_delete", status);
+    return request;
+}
+
+static void failed(int node) {
+    mcapi_request_t never, request = post_and_delete(WORD_PORT), *both[] = {&never, &request};
+    mcapi_status_t status;
+    size_t size = 99;
+    int word;
+    tell(node, "test", mcapi_test(&request, &size, &status), status);
+    tell(node, "wait", mcapi_wait(&request, &size, MCAPI_TIMEOUT_INFINITE, &status), status);
+    tell(node, "wait", mcapi_wait(&request, &size, MCAPI_TIMEOUT_INFINITE, &status), status);
+    tell(node, "bytes", (long)size, status);
+    mcapi_msg_recv_i(own_endpoint(OTHER_PORT), &word, sizeof word, &never, &status);
+    request = post_and_delete(WORD_PORT);
+    tell(node, "wait_any", (int)mcapi_wait_any(2, both, &size, LATE_US, &status), status);
+    tell(node, "wait", mcapi_wait(&request, &size, 1, &status), status);
+    tell(node, "wait_any", (int)mcapi_wait_any(SIZE_MAX / 16, both, &size, 1, &status), status);
+}
+
+/* ---- what attributes show of others ---- */
+
+static void attributes(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT);
+    mcapi_endp_attr_get_source_t source;
+    mcapi_endp_attr_priority_t priority = 2;
+    mcapi_node_attr_type_t type;
+    mcapi_status_t status;
+    if (node) {
+        be_late(node);
+        mcapi_endpoint_set_attribute(mine, MCAPI_ENDP_ATTR_PRIORITY, &priority, sizeof priority,
+                                     &status);
+        send_word(mine, endpoint_of(0, WORD_PORT), node);
+        receive_word(mine);
+        return;
+    }
+    mcapi_endpoint_t theirs = endpoint_of(2, WORD_PORT);
+    usleep(LATE_US / 2);
+    mcapi_endpoint_get_attribute(theirs, MCAPI_ENDP_ATTR_PRIORITY, &priority, sizeof priority,
+                                 &status);
+    tell(node, "priority", (long)priority, status);
+    receive_word(mine);
+    receive_word(mine);
+    mcapi_endpoint_get_attribute(mine, MCAPI_ENDP_ATTR_GET_SOURCE, &source, sizeof source, &status);
+    tell(node, "last found by", (long)source.node_id, status);
+    mcapi_node_get_attribute(DOMAIN, 2, MCAPI_NODE_ATTR_TYPE, &type, sizeof type, &status);
+    tell(node, "type", (long)type, status);
+    for (int other = 1; other <= 2; other++)
+        send_word(mine, endpoint_of(other, WORD_PORT), 0);
+}
+
+/* ---- after the end ---- */
+
+static void again(int node) {
+    mcapi_status_t status;
+    mcapi_info_t info;
+    own_endpoint(WORD_PORT);
+    for (int i = 0; i < 2; i++) {
+        mcapi_finalize(&status);
+        tell(node, "finalize", i, status);
+    }
+    tell(node, "id", (int)mcapi_node_id_get(&status), status);
+    for (int i = 0; i < 2; i++) { /* another node, and the first one once more */
+        mcapi_initialize(DOMAIN, (mcapi_node_t)(node + 10 - i * 10), NULL, NULL, &info, &status);
+        tell(node, "initialize", (int)mcapi_node_id_get(&status), status);
+        mcapi_endpoint_t mine = own_endpoint(WORD_PORT);
+        send_word(mine, mine, i);
+        tell(node, "received", receive_word(mine), MCAPI_SUCCESS);
+        if (i == 0)
+            mcapi_finalize(&status);
+    }
+}
+
+/* Node 1 waits for nothing: it may have ended before node 0 begins to look for it. */
+static void gone(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT);
+    if (node) {
+        usleep(LATE_US / 2);
+    } else {
+        be_late(node);
+        send_word(mine, endpoint_of(1, WORD_PORT), 1);
+        tell(node, "sent", 1, MCAPI_SUCCESS);
+    }
+}
+
+/* A handle that came in a message, of an endpoint that is gone. */
+static void reply(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT);
+    mcapi_status_t status;
+    int word = 1;
+    if (node) {
+        send_word(mine, endpoint_of(0, WORD_PORT), (int)own_endpoint(OTHER_PORT));
+        return;
+    }
+    mcapi_endpoint_t theirs = (mcapi_endpoint_t)receive_word(mine);
+    usleep(LATE_US);
+    mcapi_msg_send(mine, theirs, &word, sizeof word, MCAPI_MAX_PRIORITY, &status);
+    tell(node, "answered", 0, status);
+}
+
+/* ---- full queues ---- */
+
+/* Node 2 fills a queue into which node 1 puts something before node 0 goes on. */
+static void full(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
+    long sum = 0;
+    if (node == 0) {
+        tell(node, "first", receive_word(mine), MCAPI_SUCCESS);
+        for (int i = 0; i < FLOOD + 1; i++)
+            sum += receive_word(other);
+        tell(node, "sum", sum, MCAPI_SUCCESS);
+        return;
+    }
+    mcapi_endpoint_t to = endpoint_of(0, OTHER_PORT);
+    be_late(node);
+    for (int i = 0; i < (node == 1 ? 1 : FLOOD); i++)
+        send_word(mine, to, node);
+    if (node == 1)
+        send_word(mine, endpoint_of(0, WORD_PORT), 1);
+}
+
+/* ---- main ---- */
+
+static const struct {
+    const char *name;
+    node_program *program;
+    int nodes;
+} cases[] = {{"channels", channels, 2},     {"found", found, 2}, {"failed", failed, 1},
+             {"attributes", attributes, 3}, {"again", again, 2}, {"gone", gone, 2},
+             {"reply", reply, 2},           {"full", full, 3}};
+static node_program *chosen;
+
+static void node_main(int node) {
+    mcapi_status_t status;
+    start(node);
+    chosen(node);
+    mcapi_finalize(&status);
+}
+
+int main(int argc, char **argv) {
+    for (size_t i = 0; argc > 1 && i < sizeof cases / sizeof *cases; i++)
+        if (strcmp(argv[1], cases[i].name) == 0) {
+            chosen = cases[i].program;
+            return run_nodes(&argc, argv, node_main, 0, cases[i].nodes);
+        }
+    return 2;
+}
