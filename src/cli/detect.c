@@ -198,6 +198,7 @@ struct evidence {
     bool tsan, elf, instrumented; /* of the program */
     bool openmp_unseen;
     bool embeds_mcapi; /* the static or embedded word has MCAPI's */
+    bool calls_mcapi;  /* the program does, in a library of any name */
 };
 
 static void look_at(const char *word, bool script, struct evidence *evidence) {
@@ -232,6 +233,7 @@ static void look_at(const char *word, bool script, struct evidence *evidence) {
         evidence->elf = rf_elf_facts(path, &elf);
         evidence->tsan = evidence->elf && elf.tsan;
         evidence->instrumented = evidence->elf && elf.instrumented;
+        evidence->calls_mcapi = evidence->elf && elf.calls_mcapi;
         evidence->openmp_unseen =
             evidence->elf && (elf.other_openmp || (elf.openmp && elf.embeds_tsan));
     }
@@ -259,6 +261,13 @@ static bool conclude(char *const *command, const char *launcher_mpi, const char 
         snprintf(detected->because, sizeof detected->because, "%s is %s's launcher by %s",
                  command[0], rf_mpi_title(launcher_mpi), how);
         return true;
+    }
+    if (seen->calls_mcapi) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT,
+                "%s calls MCAPI, but not in Refrain's library: another one must have the same "
+                "binary interface",
+                seen->program_word);
+        return rf_hint(error, "refrain record -m mcapi COMMAND... if it has");
     }
     if (threads) {
         detected->mpi = RF_NO_MESSAGES;

@@ -65,6 +65,8 @@ static void look_at_symbols(Elf *elf, Elf_Scn *section, const GElf_Shdr *header,
             facts->tsan = true;
             facts->embeds_tsan = facts->embeds_tsan || symbol.st_shndx != SHN_UNDEF;
         }
+        facts->calls_mcapi =
+            facts->calls_mcapi || (name && strcmp(name, "mcapi_endpoint_create") == 0);
         if (symbol.st_shndx == SHN_UNDEF || GELF_ST_TYPE(symbol.st_info) != STT_FUNC)
             continue;
         facts->embeds_mpi = facts->embeds_mpi || (name && strcmp(name, "PMPI_Init") == 0);

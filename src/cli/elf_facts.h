@@ -9,6 +9,7 @@ struct rf_elf_facts {
     bool dynamic;    /* it names an interpreter, so libraries can be preloaded */
     bool embeds_mpi; /* MPI_Init is defined in it */
     bool embeds_mcapi;
+    bool calls_mcapi;     /* as version 2 names it, wherever that is */
     bool defines_renamed; /* refrain_mcapi_initialize is, by the adapter or by somebody else */
     bool instrumented;    /* the MCAPI adapter is linked into it */
     bool openmp;          /* needs GCC's library for it */

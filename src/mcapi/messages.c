@@ -1,6 +1,7 @@
 /* Messages without a connection. */
 #include "mcapi/adapter.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,6 +135,19 @@ static void expect(const struct rf_mcapi_node *node, const struct rf_message_nam
         rf_reals.expect_all();
 }
 
+/* A checksum tells nobody for whom it waits, but why that may be in vain. */
+static void show_wait(struct rf_mcapi_node *node, const struct rf_here *here,
+                      const struct rf_message_name *name) {
+    struct rf_replayer *replayer = &node->session.replayer;
+    bool known = name && rf_reals.origin;
+    rf_progress_wait(replayer, here, known ? name->first : RF_NO_PEER,
+                     known ? name->second : RF_NO_PEER);
+    if (name && !known)
+        snprintf(replayer->progress->reason, sizeof replayer->progress->reason,
+                 "messages are told apart by their contents here, and those of this one are not "
+                 "the same in every run");
+}
+
 /* It has not come yet. */
 static struct rf_message *wait_for_message(struct rf_mcapi_node *node, const struct rf_here *here,
                                            struct rf_node_endpoint *endpoint,
@@ -143,8 +157,7 @@ static struct rf_message *wait_for_message(struct rf_mcapi_node *node, const str
     mcapi_status_t status;
     uint32_t seen;
     if (timeout)
-        rf_progress_wait(&node->session.replayer, here, name ? name->first : RF_NO_PEER,
-                         name ? name->second : RF_NO_PEER);
+        show_wait(node, here, name);
     expect(node, name);
     while (seen = rf_hold_seen(&endpoint->hold), !(message = rf_hold_take(&endpoint->hold, name))) {
         if (rf_hold_pull(&endpoint->hold, endpoint->handle, seen, timeout, &status))
@@ -158,6 +171,8 @@ static struct rf_message *wait_for_message(struct rf_mcapi_node *node, const str
         rf_hold_all(node);
     }
     expect(node, NULL);
+    if (!rf_reals.origin)
+        node->session.replayer.progress->reason[0] = 0;
     return message;
 }
 

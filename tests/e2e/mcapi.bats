@@ -440,6 +440,46 @@ foreign_library() {
     expect_in "$output" "told apart by their contents"
 }
 
+# Nor has it all of them: only those that the program needs.
+@test "another implementation: of another name, with few functions; contents that vary" {
+    cat > map << EOF
+{ global: mcapi_initialize; mcapi_finalize; mcapi_endpoint_create; mcapi_endpoint_get;
+  mcapi_msg_send; mcapi_msg_recv; mcapi_display_status; local: *; };
+EOF
+    cc -shared -o libother.so -Wl,-soname,libother.so -Wl,--version-script=map \
+        -Wl,--whole-archive "$(dirname "$REFRAIN")/lib/libmcapi.a" -Wl,--no-whole-archive -pthread
+    cat > words.c << EOF
+#include <nodes.h>
+static void node_main(int node) {
+    mcapi_status_t status;
+    start(node);
+    mcapi_endpoint_t mine = own_endpoint(PORT);
+    if (node)
+        send_word(mine, endpoint_of(0, PORT), getenv("VARIES") ? (int)getpid() : node);
+    else
+        printf("%d %d.", receive_word(mine), receive_word(mine));
+    mcapi_finalize(&status);
+}
+int main(int argc, char **argv) {
+    return run_nodes(&argc, argv, node_main, 0, 3);
+}
+EOF
+    cc -O1 -o words words.c -I "$SOURCES/examples/mcapi" -I "$SOURCES/runtime/mcapi/include" \
+        -L. -lother -Wl,-rpath,"$PWD" -pthread
+    run_apart "$REFRAIN" record -o trace ./words
+    expect_status 123
+    expect_in "$stderr" "./words calls MCAPI, but not in Refrain's library"
+    expect_in "$stderr" "refrain record -m mcapi"
+    "$REFRAIN" record -q -m mcapi -o trace ./words > recorded.text
+    run_apart timeout $PATIENCE "$REFRAIN" replay trace
+    expect_status 0
+    [ "$output" = "$(cat recorded.text)" ]
+    VARIES=1 run_apart timeout $PATIENCE "$REFRAIN" replay --stall-timeout 2 trace
+    expect_status 121
+    expect_in "$stderr" "waits in mcapi_msg_recv at "
+    expect_in "$stderr" "likely    messages are told apart by their contents here"
+}
+
 @test "another implementation: scheme sender says that it cannot" {
     foreign_library
     mcapi recv
