@@ -172,6 +172,11 @@ static uint32_t check_name(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_
     return port > MCAPI_MAX_ID ? MCAPI_ERR_PORT_INVALID : MCAPI_SUCCESS;
 }
 
+/* Nobody may have waited since its process died, and so have noticed. */
+static void prepare_get(void) {
+    mc_look_for_dead(mc_the_job.segment, false);
+}
+
 static struct mc_request *start_get(struct mc_local_node *node, mcapi_domain_t domain,
                                     mcapi_node_t id, mcapi_port_t port, mcapi_endpoint_t *found) {
     struct mc_request *request = mc_request_new(node, MC_REQUEST_GET);
@@ -201,6 +206,7 @@ MC_API void mcapi_endpoint_get_i(mcapi_domain_t domain_id, mcapi_node_t node_id,
     *status = check_name(domain_id, node_id, port_id);
     if (*status != MCAPI_SUCCESS)
         return;
+    prepare_get();
     struct mc_request *get = start_get(node, domain_id, node_id, port_id, endpoint);
     if (!get) {
         *status = MCAPI_ERR_REQUEST_LIMIT;
@@ -228,6 +234,7 @@ MC_API mcapi_endpoint_t mcapi_endpoint_get(mcapi_domain_t domain_id, mcapi_node_
     *status = check_name(domain_id, node_id, port_id);
     if (*status != MCAPI_SUCCESS)
         return 0;
+    prepare_get();
     /* Not from the table: a blocking call needs no request. */
     struct mc_request get = {.kind = MC_REQUEST_GET,
                              .status = MCAPI_SUCCESS,

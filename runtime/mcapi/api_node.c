@@ -140,6 +140,7 @@ MC_API void mcapi_node_get_attribute(mcapi_domain_t domain_id, mcapi_node_t node
     } else {
         struct mc_segment *segment = mc_the_job.segment;
         bool domain = false;
+        mc_look_for_dead(segment, false);
         *status = MCAPI_ERR_NODE_INVALID;
         for (uint32_t i = 0; i < segment->limits.nodes; i++) {
             const struct mc_node *node = mc_node_at(segment, i);

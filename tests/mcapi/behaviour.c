@@ -1,5 +1,6 @@
 /* What docs/mcapi-runtime.md promises where the specification leaves a choice. */
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -522,6 +523,24 @@ static void a_child_is_a_node_of_its_own(void **unused) {
     must_receive(world.mine[0], "from a child"); /* what was sent outlives the sender */
 }
 
+/* Nobody has waited for anything since it died. */
+static void the_dead_are_not_found(void **unused) {
+    (void)unused;
+    pid_t child = fork();
+    if (child == 0) {
+        mcapi_info_t info;
+        mcapi_initialize(0, 3, NULL, NULL, &info, &status);
+        mcapi_endpoint_create(0, &status);
+        kill(getpid(), SIGKILL);
+    }
+    int result;
+    waitpid(child, &result, 0);
+    assert_true(WIFSIGNALED(result));
+    usleep(250000);
+    mcapi_endpoint_get(0, 3, 0, MCAPI_TIMEOUT_IMMEDIATE, &status);
+    assert_status(status, TIMEOUT);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -547,6 +566,7 @@ int main(void) {
         TEST(what_is_not_expected_comes_too),
         TEST(endpoints_have_names),
         TEST(a_child_is_a_node_of_its_own),
+        TEST(the_dead_are_not_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
