@@ -134,6 +134,7 @@ static uint32_t create(struct mc_segment *segment, struct mc_local_node *node, u
     local->messages = (struct mc_posts){.last = &local->messages.first};
     local->channel = (struct mc_posts){.last = &local->channel.first};
     local->posts = local->matches = 0;
+    local->sent_over_channel = 0;
     local->spins = MC_SPINS_MOST;
     memset(local->sent, 0, segment->limits.endpoints * sizeof *local->sent);
     __atomic_store_n(&local->handle, *handle, __ATOMIC_RELEASE);

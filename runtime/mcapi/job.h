@@ -65,8 +65,9 @@ struct mc_local_endpoint {
     struct mc_returned *returned;
     uint64_t posts;
     uint64_t matches;
-    uint32_t spins;  /* how long looking on has paid off lately */
-    uint64_t sent[]; /* for each place: generation of the endpoint there, sends to it */
+    uint32_t spins;             /* how long looking on has paid off lately */
+    uint64_t sent_over_channel; /* its generation, sends over it */
+    uint64_t sent[];            /* for each place: generation of the endpoint there, sends to it */
 };
 
 enum mc_request_kind { MC_REQUEST_SENT, MC_REQUEST_RECEIVE, MC_REQUEST_GET, MC_REQUEST_OPEN };

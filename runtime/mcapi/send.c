@@ -6,10 +6,13 @@
 #define FIRST_SLEEP UINT64_C(1000000)
 #define LONGEST_SLEEP UINT64_C(4000000)
 
-/* Numbers the sends from one endpoint to another. A new endpoint in the same place begins at 0. */
-static uint64_t number(struct mc_local_endpoint *from, uint32_t to) {
-    uint64_t *place = &from->sent[to & MC_INDEX_MASK];
-    uint64_t generation = to >> MC_INDEX_BITS;
+/* Numbers the messages from one endpoint to another, and what goes over one channel. A new endpoint
+   in the same place begins at 0, and so does a new channel. */
+static uint64_t number(struct mc_local_endpoint *from, uint32_t to, enum mc_kind kind) {
+    bool message = kind == MC_MESSAGE;
+    uint64_t *place = message ? &from->sent[to & MC_INDEX_MASK] : &from->sent_over_channel;
+    uint64_t generation =
+        message ? to >> MC_INDEX_BITS : mc_channel_generation(mc_channel_load(from->shared));
     uint64_t word = __atomic_load_n(place, __ATOMIC_RELAXED);
     for (;;) {
         uint64_t count = word >> 44 == generation ? word & ((UINT64_C(1) << 44) - 1) : 0;
@@ -52,7 +55,7 @@ uint32_t mc_try_send(struct mc_local_endpoint *from, uint32_t to, const struct m
         return MCAPI_ERR_MEM_LIMIT;
     }
     slot->name = (uint16_t)from->shared->name;
-    uint64_t sequence = number(from, to);
+    uint64_t sequence = number(from, to, parcel->kind);
     slot->sequence = (uint32_t)sequence;
     void (*watch)(uint64_t) = __atomic_load_n(&mc_the_job.watch, __ATOMIC_RELAXED);
     if (!MC_LIKELY(!watch))

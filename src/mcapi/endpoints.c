@@ -94,6 +94,15 @@ void rf_endpoints_stop_ticking(struct rf_mcapi_node *node) {
     }
 }
 
+/* Scheme sender knows a message by the names of two endpoints and a number, which begins anew with
+   each of them. */
+static void note_made_again(struct rf_mcapi_node *node, mcapi_port_t port) {
+    for (uint32_t i = 0; i < node->endpoint_count && node->stamping; i++)
+        if (node->endpoints[i]->port == port)
+            rf_recorder_unsupported(&node->session.recorder,
+                                    "scheme sender: endpoints made again");
+}
+
 static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
     struct rf_node_endpoint *endpoint = rf_room(NULL, sizeof *endpoint);
     *endpoint =
@@ -102,6 +111,7 @@ static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
                                   .open = true,
                                   .hold = {.shared = node->session.shared}};
     begin_ticking(node, endpoint);
+    note_made_again(node, endpoint->port);
     rf_tables_lock(node);
     if (node->endpoint_count == node->endpoint_room) {
         node->endpoint_room = node->endpoint_room ? node->endpoint_room * 2 : 16;

@@ -80,11 +80,12 @@ check_assertion() {
 # ---- others are sooner or later than they were
 
 # check_late CASE RECORDED REPLAYED [ARGUMENT]: node RECORDED is late in the recording, node REPLAYED in
-# the replay, and yet all are told the same.
+# the replay, and yet all are told the same. OPTIONS: of record.
 check_late() {
     mcapi late "$1" ${4:+"$4"}
     rm -rf trace
-    PROGRAM_LATE=$2 timeout $PATIENCE "$REFRAIN" record -q -o trace "${launch[@]}" > recorded.text
+    # shellcheck disable=SC2086 # words
+    PROGRAM_LATE=$2 timeout $PATIENCE "$REFRAIN" record -q $OPTIONS -o trace "${launch[@]}" > recorded.text
     [ -s recorded.text ]
     PROGRAM_LATE=$3 run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 10 trace
     expect_status 0
@@ -97,6 +98,9 @@ check_late() {
     check_late channels 1 0 --processes
     check_late found 0 1 --processes
 }
+@test "late: several threads send over channels that are made one after the other" {
+    OPTIONS=--threads check_late crowded 0 1 --processes
+}
 @test "late: a request that ended with an error is told as such" { check_late failed "" ""; }
 @test "late: attributes of others are those that were seen" {
     check_late attributes 1 2
@@ -108,6 +112,14 @@ check_late() {
 @test "late: a queue that others fill first is no obstacle" {
     check_late full 2 1
     check_late full 2 1 --processes
+}
+
+@test "endpoints that are made again: order replays them, sender names them" {
+    check_late remade "" ""
+    mcapi late remade
+    run_apart "$REFRAIN" record -s sender -o sender "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "not recorded: scheme sender: endpoints made again"
 }
 
 # ---- info, dump and check

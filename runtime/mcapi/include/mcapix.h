@@ -22,7 +22,8 @@ struct mcapix_origin {
     mcapi_node_t node;
     mcapi_port_t port;
     mcapi_priority_t priority;
-    uint64_t sequence; /* of the sends from that endpoint to this one, from 0, modulo 2^32 */
+    uint64_t sequence; /* of the sends from that endpoint to this one, or over this channel, from 0,
+                          modulo 2^32 */
     uint64_t receive;  /* of the receives posted on the endpoint that took it, from 0 */
     uint64_t stamp;    /* of the matches in the job, from 1; 0 if they were not stamped */
 };

@@ -2,7 +2,7 @@
    late CASE [--processes]. PROGRAM_LATE names the node that sleeps where it says so. */
 #include "nodes.h"
 
-enum { WORD_PORT = 5, OTHER_PORT = 6, FLOOD = 300, LATE_US = 100000 };
+enum { WORD_PORT = 5, OTHER_PORT = 6, PACKETS = 3, FLOOD = 300, LATE_US = 100000 };
 
 static void be_late(int node) {
     const char *late = getenv("PROGRAM_LATE");
@@ -26,7 +26,8 @@ static void settle(mcapi_request_t *request, mcapi_status_t status) {
 
 /* ---- complete at once, in one of the runs ---- */
 
-static void send_packets(int node, mcapi_endpoint_t mine, mcapi_endpoint_t theirs, int count) {
+/* Until the other side has closed it, too, it cannot be used again. */
+static mcapi_pktchan_send_hndl_t open_to(int node, mcapi_endpoint_t mine, mcapi_endpoint_t theirs) {
     mcapi_pktchan_send_hndl_t handle;
     mcapi_request_t request;
     mcapi_status_t status;
@@ -39,10 +40,21 @@ static void send_packets(int node, mcapi_endpoint_t mine, mcapi_endpoint_t their
     be_late(node);
     mcapi_pktchan_send_open_i(&handle, mine, &request, &status);
     settle(&request, status);
-    for (int i = 0; i < count; i++) {
-        mcapi_pktchan_send(handle, &i, sizeof i, &status);
-        tell(node, "sent", i, status);
+    return handle;
+}
+
+static void *send_packets(void *handle) {
+    mcapi_status_t status;
+    for (int i = 0; i < PACKETS; i++) {
+        mcapi_pktchan_send(*(mcapi_pktchan_send_hndl_t *)handle, &i, sizeof i, &status);
+        must("mcapi_pktchan_send", status);
     }
+    return handle;
+}
+
+static void close_to(mcapi_pktchan_send_hndl_t handle) {
+    mcapi_request_t request;
+    mcapi_status_t status;
     mcapi_pktchan_send_close_i(handle, &request, &status);
     settle(&request, status);
 }
@@ -52,7 +64,9 @@ static void receive_packets(int node, mcapi_endpoint_t mine, int count) {
     mcapi_request_t request;
     mcapi_status_t status;
     be_late(node);
-    mcapi_pktchan_recv_open_i(&handle, mine, &request, &status);
+    do
+        mcapi_pktchan_recv_open_i(&handle, mine, &request, &status);
+    while (status == MCAPI_ERR_CHAN_CLOSEPENDING);
     settle(&request, status);
     for (int i = 0; i < count; i++) {
         void *packet = NULL;
@@ -65,14 +79,44 @@ static void receive_packets(int node, mcapi_endpoint_t mine, int count) {
     settle(&request, status);
 }
 
-/* The second time it can be connected only when the receiver has closed it, too. */
 static void channels(int node) {
     mcapi_endpoint_t mine = own_endpoint(WORD_PORT), theirs = endpoint_of(1 - node, WORD_PORT);
-    for (int i = 0; i < 2; i++)
-        if (node)
-            receive_packets(node, mine, 3);
-        else
-            send_packets(node, mine, theirs, 3);
+    for (int i = 0; i < 2; i++) {
+        if (node) {
+            receive_packets(node, mine, PACKETS);
+            continue;
+        }
+        mcapi_pktchan_send_hndl_t handle = open_to(node, mine, theirs);
+        send_packets(&handle);
+        close_to(handle);
+    }
+}
+
+/* Two threads of a node send over a channel, and over the next one. Its endpoints have had a
+   message before. */
+static void crowded(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), theirs = endpoint_of(1 - node, WORD_PORT);
+    mcapi_endpoint_t other_port = own_endpoint(OTHER_PORT);
+    if (node) {
+        receive_word(mine);
+        send_word(other_port, endpoint_of(0, OTHER_PORT), 1);
+    } else {
+        send_word(mine, theirs, 1);
+        receive_word(other_port);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_t other;
+        if (node) {
+            receive_packets(node, mine, 2 * PACKETS);
+            continue;
+        }
+        mcapi_pktchan_send_hndl_t handle = open_to(node, mine, theirs);
+        if (pthread_create(&other, NULL, send_packets, &handle))
+            abort();
+        send_packets(&handle);
+        pthread_join(other, NULL);
+        close_to(handle);
+    }
 }
 
 static void found(int node) {
@@ -219,6 +263,21 @@ static void full(int node) {
         send_word(mine, endpoint_of(0, WORD_PORT), 1);
 }
 
+/* ---- endpoints that are made again ---- */
+
+static void remade(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT);
+    mcapi_status_t status;
+    for (int i = 0; i < 4 && node == 0; i++)
+        tell(node, "received", receive_word(mine), MCAPI_SUCCESS);
+    for (int i = 0; i < 2 && node == 1; i++) {
+        mcapi_endpoint_t other = own_endpoint(OTHER_PORT);
+        for (int j = 0; j < 2; j++)
+            send_word(other, endpoint_of(0, WORD_PORT), i * 2 + j);
+        mcapi_endpoint_delete(other, &status);
+    }
+}
+
 /* ---- main ---- */
 
 static const struct {
@@ -227,7 +286,8 @@ static const struct {
     int nodes;
 } cases[] = {{"channels", channels, 2},     {"found", found, 2}, {"failed", failed, 1},
              {"attributes", attributes, 3}, {"again", again, 2}, {"gone", gone, 2},
-             {"reply", reply, 2},           {"full", full, 3}};
+             {"reply", reply, 2},           {"full", full, 3},   {"remade", remade, 2},
+             {"crowded", crowded, 2}};
 static node_program *chosen;
 
 static void node_main(int node) {
