@@ -134,7 +134,7 @@ static void a_request_is_released_once(void **unused) {
     char buffer[8];
     pthread_t tester;
     (void)unused;
-    __atomic_store_n(&rounds_left, 2000, __ATOMIC_RELEASE);
+    __atomic_store_n(&rounds_left, 500, __ATOMIC_RELEASE);
     assert_int_equal(pthread_create(&tester, NULL, test_contested, NULL), 0);
     for (; rounds_left > 0; __atomic_sub_fetch(&rounds_left, 1, __ATOMIC_ACQ_REL)) {
         mcapi_request_t request = post(world.mine[0], buffer, 8);
