@@ -99,8 +99,7 @@ void rf_endpoints_stop_ticking(struct rf_mcapi_node *node) {
 static void note_made_again(struct rf_mcapi_node *node, mcapi_port_t port) {
     for (uint32_t i = 0; i < node->endpoint_count && node->stamping; i++)
         if (node->endpoints[i]->port == port)
-            rf_recorder_unsupported(&node->session.recorder,
-                                    "scheme sender: endpoints made again");
+            rf_recorder_unsupported(&node->session.recorder, "scheme sender: endpoints made again");
 }
 
 static void add_endpoint(struct rf_mcapi_node *node, mcapi_endpoint_t handle) {
