@@ -150,6 +150,8 @@ extern _Thread_local bool rf_answered RF_OURS __attribute__((tls_model("initial-
 extern struct rf_mcapi_node *rf_nodes RF_OURS; /* all of this process */
 
 struct rf_mcapi_node *rf_other_thread(void);
+/* Replay: where the program decides again its own limits of time hold. */
+void rf_endpoints_stop_ticking(struct rf_mcapi_node *node);
 void rf_enter_carefully(struct rf_mcapi_node *node);
 
 /* The node that makes this call, or NULL if it is to pass through. Whatever the library calls of
@@ -158,8 +160,12 @@ RF_STEP struct rf_mcapi_node *rf_enter(void) {
     struct rf_mcapi_node *node = rf_this_node;
     if (__builtin_expect(!node, 0))
         node = rf_other_thread();
-    if (!node || node->session.mode == RF_OFF || rf_depth)
+    if (!node || rf_depth)
         return NULL;
+    if (__builtin_expect(node->session.mode == RF_OFF, 0)) {
+        rf_endpoints_stop_ticking(node);
+        return NULL;
+    }
     rf_depth = 1;
     rf_answered = false;
     if (__builtin_expect(node->careful, 0))
@@ -238,9 +244,6 @@ RF_STEP void rf_record_status(struct rf_mcapi_node *node, const struct rf_here *
 /* Others may be faster than they were, and fill queues that somebody else needs to go on. So no
    call blocks for longer: then what has come to any endpoint of the node is taken in. */
 enum { RF_TICK_MS = 50 };
-/* When the node is free its own limits hold again. */
-void rf_endpoints_stop_ticking(struct rf_mcapi_node *node);
-
 static inline bool rf_free(const struct rf_mcapi_node *node) {
     return node->session.replayer.free;
 }

@@ -86,7 +86,8 @@ static void begin_ticking(struct rf_mcapi_node *node, struct rf_node_endpoint *e
 }
 
 void rf_endpoints_stop_ticking(struct rf_mcapi_node *node) {
-    for (uint32_t i = 0; rf_free(node) && i < node->endpoint_count; i++) {
+    bool over = rf_free(node) || node->session.mode == RF_OFF;
+    for (uint32_t i = 0; over && i < node->endpoint_count; i++) {
         struct rf_node_endpoint *endpoint = rf_endpoint_at(node, i);
         if (endpoint->open && endpoint->ticks)
             limit(endpoint->handle, endpoint->timeout);

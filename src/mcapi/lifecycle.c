@@ -345,6 +345,7 @@ static void free_tables(struct rf_mcapi_node *node) {
     rf_data_close(node);
     rf_pairs_close(&node->pairs);
     node->endpoints = NULL;
+    node->endpoint_count = 0;
     node->posted = NULL;
     node->requests = NULL;
 }
