@@ -25,15 +25,17 @@ static char *map_piece(uint32_t number) {
     if (known)
         return known;
     off_t begin = (off_t)number * PIECE_BYTES;
-    int code;
+    int code, file = rf_threads.file.number;
+    if (!rf_own_file_is_open(&rf_threads.file))
+        return NULL; /* the program has closed it */
     struct rf_shield shield;
     rf_shield_raise(&shield);
-    while ((code = posix_fallocate(rf_threads.file, begin, PIECE_BYTES)) == EINTR)
+    while ((code = posix_fallocate(file, begin, PIECE_BYTES)) == EINTR)
         continue;
     rf_shield_lower(&shield);
-    char *mapped = code == 0 ? mmap(NULL, PIECE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-                                    rf_threads.file, begin)
-                             : MAP_FAILED;
+    char *mapped = code == 0
+                       ? mmap(NULL, PIECE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, file, begin)
+                       : MAP_FAILED;
     if (mapped == MAP_FAILED)
         return NULL;
     if (__atomic_compare_exchange_n(&pieces[number], &known, mapped, false, __ATOMIC_ACQ_REL,
@@ -79,14 +81,14 @@ void rf_log_forget(void) {
     for (uint32_t i = 0; i < PIECES_MOST && i <= rf_threads.head->blocks / PIECE_BLOCKS; i++)
         pieces[i] = NULL;
     rf_threads.head = NULL;
-    close(rf_threads.file);
+    rf_own_file_close(&rf_threads.file);
 }
 
 bool rf_log_open(struct rf_error *error) {
     char path[LOG_PATH];
     path_of_log(path);
-    rf_threads.file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (rf_threads.file < 0)
+    rf_threads.file = rf_own_file(open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (rf_threads.file.number < 0)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot be created: %s", path,
                        strerror(errno));
     char *mapped = map_piece(0);

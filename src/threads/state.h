@@ -8,6 +8,7 @@
 #include "engine/session.h"
 #include "threads/places.h"
 #include "threads/turns.h"
+#include "trace/own_file.h"
 #include "trace/thread_reader.h"
 
 #define RF_RUN_OF(operation) ((uint32_t)(operation) << 24)
@@ -99,7 +100,7 @@ struct rf_threads {
     /* Record. */
     bool stopped; /* the log could not be lengthened */
     struct rf_thread_log_head *head;
-    int file;
+    struct rf_own_file file;
     uint64_t *slots;
     struct rf_lock *locks;
     struct rf_thread_log_thread **records; /* by number */

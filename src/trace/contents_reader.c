@@ -9,6 +9,7 @@
 
 #include "contents_format.h"
 #include "log.h"
+#include "own_file.h"
 #include "packing.h"
 #include "trace_file.h"
 #include "varint.h"
@@ -213,7 +214,7 @@ struct rf_contents_reader *rf_contents_open(const char *path, struct rf_error *e
     if (!rf_contents_tail_name(reader->tail_path, sizeof reader->tail_path, path, error))
         goto fail;
     snprintf(reader->path, sizeof reader->path, "%s", path);
-    reader->file = open(path, O_RDONLY | O_CLOEXEC);
+    reader->file = rf_descriptor_aside(open(path, O_RDONLY | O_CLOEXEC));
     if (reader->file < 0) {
         rf_fail(error, RF_EXIT_TRACE, "%s: cannot open it: %s", path, strerror(errno));
         goto fail;
@@ -233,7 +234,7 @@ struct rf_contents_reader *rf_contents_open(const char *path, struct rf_error *e
         goto fail;
     }
     rf_packing_load(&reader->packing);
-    int tail = open(reader->tail_path, O_RDONLY | O_CLOEXEC);
+    int tail = rf_descriptor_aside(open(reader->tail_path, O_RDONLY | O_CLOEXEC));
     if (tail < 0 && errno != ENOENT)
         rf_fail(&reader->ending, RF_EXIT_TRACE, "%s: cannot open it: %s", reader->tail_path,
                 strerror(errno));

@@ -9,6 +9,7 @@
 
 #include "contents_format.h"
 #include "log.h"
+#include "own_file.h"
 #include "packing.h"
 #include "varint.h"
 #include "writer.h"
@@ -28,7 +29,7 @@ struct seen {
 
 struct rf_contents_writer {
     char path[4096], tail_path[4096];
-    int file;
+    struct rf_own_file file;
     uint64_t file_bytes;
     struct rf_contents_tail *tail;
     uint32_t chunk;        /* its length */
@@ -66,10 +67,12 @@ static bool append(struct rf_contents_writer *writer, struct iovec *parts, int c
     struct rf_shield shield;
     rf_shield_raise(&shield);
     uint64_t at = writer->file_bytes;
-    int cause = 0;
+    int file = writer->file.number;
+    int cause = rf_own_file_is_open(&writer->file) ? 0 : EBADF; /* the program has closed it */
+    bool mine = !cause;
     for (; count && !cause; parts++, count--)
         while (parts->iov_len && !cause) {
-            ssize_t wrote = pwrite(writer->file, parts->iov_base, parts->iov_len, (off_t)at);
+            ssize_t wrote = pwrite(file, parts->iov_base, parts->iov_len, (off_t)at);
             if (wrote <= 0) {
                 if (!wrote || errno != EINTR)
                     cause = wrote ? errno : ENOSPC;
@@ -79,7 +82,7 @@ static bool append(struct rf_contents_writer *writer, struct iovec *parts, int c
             parts->iov_base = (char *)parts->iov_base + wrote;
             parts->iov_len -= (size_t)wrote;
         }
-    if (cause && ftruncate(writer->file, (off_t)writer->file_bytes))
+    if (cause && mine && ftruncate(file, (off_t)writer->file_bytes))
         at = writer->file_bytes; /* the torn chunk stays, and is told from a whole one */
     rf_shield_lower(&shield);
     errno = cause;
@@ -116,8 +119,8 @@ static bool append_end(struct rf_contents_writer *writer, uint64_t chunks) {
 
 static bool create_file(struct rf_contents_writer *writer, uint64_t id, struct rf_error *error) {
     unlink(writer->path);
-    writer->file = open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (writer->file < 0)
+    writer->file = rf_own_file(open(writer->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    if (writer->file.number < 0)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot create it: %s", writer->path,
                        strerror(errno));
     struct rf_contents_head head;
@@ -161,8 +164,7 @@ static bool create_tail(struct rf_contents_writer *writer, uint64_t id, struct r
 static void release(struct rf_contents_writer *writer) {
     if (writer->tail)
         munmap(writer->tail, tail_size(writer));
-    if (writer->file >= 0)
-        close(writer->file);
+    rf_own_file_close(&writer->file);
     rf_packing_unload(&writer->packing);
     munmap(writer, sizeof *writer + writer->room);
 }
@@ -182,7 +184,7 @@ struct rf_contents_writer *rf_contents_create(const char *path, uint32_t chunk,
     writer->packing = packing;
     writer->room = room;
     writer->chunk = chunk;
-    writer->file = -1;
+    writer->file.number = -1;
     XXH64_reset(&writer->digest, 0);
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -192,7 +194,7 @@ struct rf_contents_writer *rf_contents_create(const char *path, uint32_t chunk,
         snprintf(writer->path, sizeof writer->path, "%s", path);
         if (create_file(writer, id, error) && create_tail(writer, id, error))
             return writer;
-        if (writer->file >= 0) {
+        if (writer->file.number >= 0) {
             unlink(writer->path);
             unlink(writer->tail_path);
         }

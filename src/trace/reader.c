@@ -293,7 +293,7 @@ static bool open_files(struct rf_reader *reader, const char *directory, int rank
         reader->node.rank = rank;
         return true;
     }
-    if (reader->trace.file < 0 && !reader->log.exists) {
+    if (reader->trace.file.number < 0 && !reader->log.exists) {
         if (log_good)
             rf_fail(error, RF_EXIT_TRACE, "%s: has no trace of rank %d", directory, rank);
         else
@@ -301,7 +301,7 @@ static bool open_files(struct rf_reader *reader, const char *directory, int rank
         return false;
     }
     bool whole = false;
-    if (reader->trace.file >= 0)
+    if (reader->trace.file.number >= 0)
         whole = scan_trace(reader, &scan, error);
     else
         rf_fail(error, RF_EXIT_TRACE, "%s: is missing", reader->trace.path);
@@ -342,7 +342,7 @@ struct rf_reader *rf_reader_open(const char *directory, int rank, struct rf_erro
         rf_fail(error, RF_EXIT_TRACE, "%s: out of memory", directory);
         return NULL;
     }
-    reader->trace.file = -1;
+    reader->trace.file.number = -1;
     int length = snprintf(reader->trace.path, sizeof reader->trace.path, "%s/rank-%d.trace",
                           directory, rank);
     snprintf(reader->log.path, sizeof reader->log.path, "%s/rank-%d.tail", directory, rank);

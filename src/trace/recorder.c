@@ -83,7 +83,7 @@ static bool write_start(struct rf_writer *writer, struct rf_error *error) {
     struct rf_piece piece = {node, rf_node_write(node, &writer->log->node)};
     struct rf_shield shield;
     rf_shield_raise(&shield);
-    ssize_t wrote = pwrite(writer->file, &header, sizeof header, 0);
+    ssize_t wrote = pwrite(writer->file.number, &header, sizeof header, 0);
     int cause = wrote < 0 ? errno : ENOSPC;
     writer->trace_bytes = sizeof header;
     bool good = wrote == (ssize_t)sizeof header;
@@ -109,8 +109,8 @@ static bool create_files(struct rf_writer *writer, const struct rf_node *node, c
     int log = create(begun, error);
     if (log < 0)
         return false;
-    writer->file = create(writer->trace_path, error);
-    bool mine = writer->file >= 0;
+    writer->file = rf_own_file(create(writer->trace_path, error));
+    bool mine = writer->file.number >= 0;
     writer->log = mine ? map_log(log, writer->log_path, error) : NULL;
     close(log);
     if (writer->log) {
@@ -126,7 +126,7 @@ static bool create_files(struct rf_writer *writer, const struct rf_node *node, c
     }
     unlink(begun);
     if (mine) {
-        close(writer->file);
+        rf_own_file_close(&writer->file);
         unlink(writer->trace_path);
     }
     return false;
@@ -373,13 +373,12 @@ static void forget(struct rf_recorder *recorder) {
     /* If this fails there is nothing better to do. */
     (void)mmap(writer->log, sizeof *writer->log, PROT_READ | PROT_WRITE,
                MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    close(writer->file);
-    writer->file = -1;
+    rf_own_file_close(&writer->file);
     use_scratch(recorder);
 }
 
 void rf_recorder_abandon(struct rf_recorder *recorder) {
-    if (!recorder->writer || recorder->writer->file < 0)
+    if (!recorder->writer || recorder->writer->file.number < 0)
         return;
     recorder->writer->has_thread = false; /* it lives in the parent only */
     forget(recorder);
@@ -398,7 +397,7 @@ void rf_recorder_signal(struct rf_recorder *recorder, int32_t number) {
 
 void rf_recorder_close(struct rf_recorder *recorder, enum rf_end how, int32_t code) {
     struct rf_writer *writer = recorder->writer;
-    if (!writer || writer->file < 0)
+    if (!writer || writer->file.number < 0)
         return;
     if (writer->process != getpid()) {
         rf_recorder_abandon(recorder);

@@ -27,32 +27,37 @@ size_t rf_read_at(int file, void *to, size_t bytes, uint64_t offset) {
 }
 
 bool rf_trace_file_open(struct rf_trace_file *trace, struct rf_error *error) {
-    trace->file = open(trace->path, O_RDONLY | O_CLOEXEC);
-    if (trace->file < 0) {
+    trace->file = rf_own_file(open(trace->path, O_RDONLY | O_CLOEXEC));
+    if (trace->file.number < 0) {
         if (errno == ENOENT)
             return true;
         return rf_fail(error, RF_EXIT_TRACE, "%s: cannot open it: %s", trace->path,
                        strerror(errno));
     }
     struct stat status;
-    if (fstat(trace->file, &status) || !S_ISREG(status.st_mode))
+    if (fstat(trace->file.number, &status) || !S_ISREG(status.st_mode))
         return rf_fail(error, RF_EXIT_TRACE, "%s: is not a regular file", trace->path);
     trace->bytes = (uint64_t)status.st_size;
     return true;
 }
 
 void rf_trace_file_close(struct rf_trace_file *trace) {
-    if (trace->file >= 0)
-        close(trace->file);
-    trace->file = -1;
+    rf_own_file_close(&trace->file);
     free(trace->payload);
     trace->payload = NULL;
     trace->room = 0;
 }
 
+/* A program that has closed what is not its own must not make a difference. */
+static size_t read_at(struct rf_trace_file *trace, void *to, size_t bytes, uint64_t offset) {
+    if (!rf_own_file_is_open(&trace->file))
+        trace->file = rf_own_file(open(trace->path, O_RDONLY | O_CLOEXEC));
+    return rf_read_at(trace->file.number, to, bytes, offset);
+}
+
 bool rf_trace_file_header(struct rf_trace_file *trace, struct rf_error *error) {
     struct rf_trace_header header;
-    size_t got = rf_read_at(trace->file, &header, sizeof header, 0);
+    size_t got = read_at(trace, &header, sizeof header, 0);
     if (got < sizeof header)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is cut off at byte %zu, inside its header",
                        trace->path, got);
@@ -91,7 +96,7 @@ static bool check_holds(const struct rf_chunk *chunk, const uint8_t *payload) {
 
 bool rf_trace_file_chunk(struct rf_trace_file *trace, uint64_t offset, struct rf_chunk *chunk,
                          struct rf_error *error) {
-    size_t got = rf_read_at(trace->file, chunk, sizeof *chunk, offset);
+    size_t got = read_at(trace, chunk, sizeof *chunk, offset);
     if (got < sizeof *chunk)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is cut off at byte %" PRIu64 ", inside a chunk",
                        trace->path, offset + got);
@@ -108,7 +113,7 @@ bool rf_trace_file_chunk(struct rf_trace_file *trace, uint64_t offset, struct rf
     if (!reserve(trace, chunk->bytes + 1u))
         return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory at byte %" PRIu64, trace->path,
                        offset);
-    got = rf_read_at(trace->file, trace->payload, chunk->bytes, start);
+    got = read_at(trace, trace->payload, chunk->bytes, start);
     if (got < chunk->bytes)
         return rf_fail(error, RF_EXIT_TRACE, "%s: cannot be read at byte %" PRIu64, trace->path,
                        start + got);

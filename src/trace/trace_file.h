@@ -6,16 +6,17 @@
 
 #include "chunk.h"
 #include "error.h"
+#include "own_file.h"
 
 struct rf_trace_file {
     char path[4096];
-    int file; /* -1: there is none */
+    struct rf_own_file file; /* number -1: there is none */
     uint64_t bytes;
     uint8_t *payload; /* of the chunk that was read last */
     size_t room;
 };
 
-/* Opens the file; a missing one is no error here (`file` stays -1). */
+/* Opens the file; a missing one is no error here (its number stays -1). */
 bool rf_trace_file_open(struct rf_trace_file *trace, struct rf_error *error);
 void rf_trace_file_close(struct rf_trace_file *trace);
 /* Magic, checksum and version. */

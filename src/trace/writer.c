@@ -92,13 +92,17 @@ bool rf_writer_chunk(struct rf_writer *writer, struct rf_chunk *chunk,
         parts[used++] = (struct iovec){(void *)(uintptr_t)pieces[i].data, pieces[i].bytes};
     }
     chunk->check = XXH3_64bits_digest(&state);
+    if (!rf_own_file_is_open(&writer->file)) {
+        errno = EBADF; /* the program has closed it */
+        return false;
+    }
     /* Always at the end of what is whole, so that a later attempt overwrites a torn one. */
-    if (write_all(writer->file, parts, used, (off_t)writer->trace_bytes)) {
+    if (write_all(writer->file.number, parts, used, (off_t)writer->trace_bytes)) {
         writer->trace_bytes += sizeof *chunk + chunk->bytes;
         return true;
     }
     int cause = errno;
-    if (ftruncate(writer->file, (off_t)writer->trace_bytes))
+    if (ftruncate(writer->file.number, (off_t)writer->trace_bytes))
         errno = cause; /* a torn chunk is told from a whole one anyway */
     errno = cause;
     return false;

@@ -9,12 +9,13 @@
 #include "chunk.h"
 #include "codec.h"
 #include "log.h"
+#include "own_file.h"
 
 #define RF_SCRATCH_SLOTS 64
 
 struct rf_writer {
     struct rf_log *log;
-    int file; /* the trace */
+    struct rf_own_file file; /* the trace */
     pid_t process;
     char trace_path[4096], log_path[4096];
     uint64_t trace_bytes; /* length of what is whole in the trace file */

@@ -114,7 +114,41 @@ line_of() {
     done
 }
 
-# What a plug-in binds to itself first would be out of our sight.
+# Ours are out of the way, and what the program does to descriptors that it was not given is its own affair.
+@test "descriptors have the numbers that they have without us, and a program may close all of them" {
+    compile_threads closes -D_GNU_SOURCE << 'EOT'
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *run(void *argument) { return argument; }
+int main(int count, char **words) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    printf("%d\n", open("/dev/null", O_RDONLY));
+    if (count > 1) {
+        close_range(3, ~0u, 0);
+        for (int i = 3; i < 1024; i++)
+            open(words[1], O_RDWR | O_CREAT, 0600);
+    }
+    return pthread_join(thread, NULL);
+}
+EOT
+    plain=$("${launch[@]}")
+    record -q "${launch[@]}"
+    expect_status 0
+    [ "$output" = "$plain" ]
+    replay -q trace
+    expect_status 0
+    [ "$output" = "$plain" ]
+    rm -rf trace
+    record "${launch[@]}" mine
+    expect_status 0
+    [ ! -s mine ]
+    replay trace
+    expect_status 0
+}
+
 @test "a plug-in that is bound deeply" {
     cat > plugin.c << 'EOT'
 #include <pthread.h>

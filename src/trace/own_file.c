@@ -1,0 +1,50 @@
+#include "own_file.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The kernel has a table as long as the largest number, so it is not the largest possible one. */
+enum { MOST = 1024, ROOM = 64 };
+
+static int far_away(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur > MOST)
+        return MOST - ROOM;
+    return limit.rlim_cur > ROOM ? (int)limit.rlim_cur - ROOM : 0;
+}
+
+int rf_descriptor_aside(int descriptor) {
+    int aside = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, far_away());
+    if (aside < 0)
+        return descriptor;
+    close(descriptor);
+    return aside;
+}
+
+static bool get_facts(int descriptor, struct stat *facts) {
+    return descriptor >= 0 && fstat(descriptor, facts) == 0;
+}
+
+struct rf_own_file rf_own_file(int descriptor) {
+    struct rf_own_file file = {.number = rf_descriptor_aside(descriptor)};
+    struct stat facts;
+    if (get_facts(file.number, &facts)) {
+        file.device = facts.st_dev;
+        file.inode = facts.st_ino;
+    }
+    return file;
+}
+
+bool rf_own_file_is_open(const struct rf_own_file *file) {
+    struct stat facts;
+    return get_facts(file->number, &facts) && facts.st_dev == file->device &&
+           facts.st_ino == file->inode;
+}
+
+void rf_own_file_close(struct rf_own_file *file) {
+    if (rf_own_file_is_open(file))
+        close(file->number);
+    file->number = -1;
+}
