@@ -41,6 +41,7 @@ int rf_become(char **words) {
     json_t *manifest = rf_manifest_load(words[0], &error);
     if (!manifest)
         return rf_report_error(&error);
+    launch.order = rf_manifest_order(manifest);
     launch.values = rf_manifest_values(manifest);
     bool wanted = rf_thread_log_exist(words[0], atoi(words[1]));
     char *threads = wanted ? rf_find_adapter(RF_NO_MESSAGES) : NULL;

@@ -13,6 +13,7 @@
 
 #include "messages.h"
 #include "padding.h"
+#include "run_directory.h"
 #include "text.h"
 #include "threads/race_tools.h"
 
@@ -53,8 +54,11 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
         list[count++] = (struct variable){"REFRAIN_VALUES", rf_copy(launch->values)};
     list[count++] = (struct variable){"REFRAIN_MODE", rf_copy(launch->mode)};
     list[count++] = (struct variable){"REFRAIN_TRACE", rf_copy(launch->trace)};
-    if (launch->run)
-        list[count++] = (struct variable){"REFRAIN_RUN", rf_copy(launch->run)};
+    /* Programs may keep their environment in memory, and interpreters do: if addresses are to be
+       the same, a recording has all that a replay has, and vice versa, and as long. */
+    if (launch->run || launch->same_addresses)
+        list[count++] = (struct variable){"REFRAIN_RUN", launch->run ? rf_copy(launch->run)
+                                                                     : rf_run_directory_like()};
     list[count++] = (struct variable){"REFRAIN_SCHEME", rf_copy(launch->scheme)};
     if (launch->check)
         list[count++] = (struct variable){"REFRAIN_CHECK", rf_copy(launch->check)};

@@ -151,6 +151,10 @@ const char *rf_manifest_check(const json_t *manifest) {
     return json_string_value(json_object_get(manifest, "check"));
 }
 
+const char *rf_manifest_order(const json_t *manifest) {
+    return json_string_value(json_object_get(manifest, "threads"));
+}
+
 const char *rf_manifest_values(const json_t *manifest) {
     return json_string_value(json_object_get(manifest, "values"));
 }

@@ -33,6 +33,8 @@ char *rf_manifest_directory(const json_t *manifest) __attribute__((returns_nonnu
 bool rf_manifest_complete(const json_t *manifest);
 /* The kind of checksums that were kept, or NULL. */
 const char *rf_manifest_check(const json_t *manifest);
+/* How the order of threads was to be kept; NULL: nobody asked for it. */
+const char *rf_manifest_order(const json_t *manifest);
 /* The kinds of values that were kept, or NULL. */
 const char *rf_manifest_values(const json_t *manifest);
 /* Was it recorded without randomised addresses? */

@@ -147,6 +147,7 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         launch->scheme = rf_manifest_text(rerun->manifest, "scheme");
         launch->check = rf_manifest_check(rerun->manifest);
         launch->same_addresses = rf_manifest_same_addresses(rerun->manifest);
+        launch->order = rf_manifest_order(rerun->manifest);
         launch->values = rf_manifest_values(rerun->manifest);
         launch->fill = json_is_true(json_object_get(rerun->manifest, "fill"));
         launch->verbose = options->verbose;

@@ -9,21 +9,29 @@
 
 #include "text.h"
 
-char *rf_run_directory(struct rf_error *error) {
+static const char *place(void) {
     const char *base = getenv("TMPDIR");
-    char *path = rf_text("%s/refrain-XXXXXX", base && *base ? base : "/tmp");
+    return base && *base ? base : "/tmp";
+}
+
+char *rf_run_directory_like(void) {
+    return rf_text("%s/refrain-XXXXXX", place());
+}
+
+char *rf_run_directory(struct rf_error *error) {
+    char *path = rf_run_directory_like();
     if (mkdtemp(path))
         return path;
     rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot create a directory for the replay in %s: %s",
-            base && *base ? base : "/tmp", strerror(errno));
+            place(), strerror(errno));
     free(path);
     return NULL;
 }
 
-static int take_away(const char *path, const struct stat *facts, int kind, struct FTW *place) {
+static int take_away(const char *path, const struct stat *facts, int kind, struct FTW *depth) {
     (void)facts;
     (void)kind;
-    (void)place;
+    (void)depth;
     return remove(path) == 0 || errno == ENOENT ? 0 : -1;
 }
 

@@ -6,6 +6,8 @@
 
 /* A new one in TMPDIR; NULL when that fails. */
 char *rf_run_directory(struct rf_error *error);
+/* A name as such a directory has; there is none. */
+char *rf_run_directory_like(void);
 /* Removes the directory and frees its name. */
 void rf_run_directory_remove(char *path);
 

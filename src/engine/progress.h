@@ -57,11 +57,12 @@ struct rf_progress {
 
    REFRAIN_TRACE  absolute path of the trace directory
 
-   REFRAIN_RUN    replay, alone: absolute path of the directory for rank-R.progress; record: unset
+   REFRAIN_RUN    replay, alone: absolute path of the directory for rank-R.progress; record: of none
 
    REFRAIN_SCHEME order | data
 
-   REFRAIN_THREADS  record: edges | rolt ...: how the order between threads is kept
+   REFRAIN_THREADS  edges | rolt ...: how the order between threads is kept; a replay has it from
+                    the log
 
    REFRAIN_KEEP   replay: the ranks that keep what they get from MPI, as 7,9-11
 

@@ -19,6 +19,8 @@ say(os.urandom(8).hex(), random.random(), uuid.uuid4(), random.SystemRandom().ra
 say(os.getpid(), os.getppid(), threading.get_native_id())
 say(hash("text"), {"one", "two", "three", "four"})
 say(id(object()), object())
+# The interpreter has its environment in its memory, before all else of the program's.
+say([id(text) for variable in os.environ._data.items() for text in variable])
 say(resource.getrusage(resource.RUSAGE_SELF).ru_utime, os.times().elapsed)
 with open("/dev/urandom", "rb", buffering=0) as file:
     say(file.read(8).hex())
