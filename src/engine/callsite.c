@@ -17,6 +17,7 @@ struct search {
     uintptr_t base;
     struct rf_module *module;
     bool found;
+    char *room; /* for two paths: threads of the program may have small stacks; or NULL */
 };
 
 static void copy_build_id(const uint8_t *notes, size_t size, struct rf_module *module) {
@@ -42,6 +43,16 @@ static void copy_build_id(const uint8_t *notes, size_t size, struct rf_module *m
     }
 }
 
+static void copy_path(const char *name, char *program, char *resolved, struct rf_module *module) {
+    if (!name || !*name) { /* the program itself */
+        ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
+        program[length > 0 ? length : 0] = 0;
+        name = program;
+    }
+    snprintf(module->path, sizeof module->path, "%.255s",
+             realpath(name, resolved) ? resolved : name);
+}
+
 static int visit(struct dl_phdr_info *info, size_t size, void *data) {
     (void)size;
     struct search *search = data;
@@ -56,16 +67,8 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data) {
         return 0;
     search->found = true;
     search->base = info->dlpi_addr;
-    const char *name = info->dlpi_name;
-    char program[PATH_MAX];
-    if (!name || !*name) { /* the program itself */
-        ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-        program[length > 0 ? length : 0] = 0;
-        name = program;
-    }
-    char resolved[PATH_MAX];
-    snprintf(search->module->path, sizeof search->module->path, "%.255s",
-             realpath(name, resolved) ? resolved : name);
+    if (search->room)
+        copy_path(info->dlpi_name, search->room, search->room + PATH_MAX, search->module);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_NOTE && !search->module->build_id_length)
@@ -100,9 +103,11 @@ static bool is_internal(const char *path) {
 }
 
 static void look_up(uintptr_t address, struct rf_address *entry) {
-    struct search search = {.address = address, .module = &entry->module};
     int before = errno; /* of a call that is being recorded */
+    struct search search = {
+        .address = address, .module = &entry->module, .room = malloc(2 * (size_t)PATH_MAX)};
     dl_iterate_phdr(visit, &search);
+    free(search.room);
     errno = before;
     entry->address = address;
     entry->offset = address - search.base;

@@ -149,6 +149,35 @@ EOT
     expect_status 0
 }
 
+@test "threads with the smallest stacks" {
+    compile_threads small -D_GNU_SOURCE << 'EOT'
+#include <limits.h>
+#include <pthread.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *run(void *argument) {
+    for (int i = 0; i < 100; i++) {
+        pthread_mutex_lock(&mutex);
+        pthread_mutex_unlock(&mutex);
+    }
+    return argument;
+}
+int main(void) {
+    pthread_t threads[4];
+    pthread_attr_t small;
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, PTHREAD_STACK_MIN);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], &small, run, NULL);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    replay -q trace
+    expect_status 0
+}
+
 @test "a plug-in that is bound deeply" {
     cat > plugin.c << 'EOT'
 #include <pthread.h>
