@@ -28,7 +28,8 @@ static void note_unseen(struct rf_summary *summary, uint32_t unseen) {
         {RF_UNSEEN_DETACH, "OpenMP tasks with detach"},
         {RF_UNSEEN_CANCEL, "OpenMP's cancel parallel and cancel taskgroup"},
         {RF_UNSEEN_OPENMP, "OpenMP by Clang's library"},
-        {RF_UNSEEN_FUTEX, "futexes used directly, as by std::atomic::wait"},
+        {RF_UNSEEN_FUTEX,
+         "futexes used directly, as by std::atomic::wait and std::future::wait_for"},
         {RF_UNSEEN_STRANGERS, "calls in threads that are not recorded, as for timers"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -14,6 +14,12 @@ RF_HOOK long rf_syscall(long number, long a, long b, long c, long d, long e,
                         long f) __asm__("syscall");
 typedef long pass_on(long number, long a, long b, long c, long d, long e, long f);
 
+/* Does it wait no longer than until some time? */
+static bool has_limit(int operation, long limit) {
+    int command = operation & FUTEX_CMD_MASK;
+    return (command == FUTEX_WAIT || command == FUTEX_WAIT_BITSET) && limit;
+}
+
 long rf_syscall(long number, long a, long b, long c, long d, long e, long f) {
     uintptr_t here = RF_HERE_ADDRESS;
     switch (number) {
@@ -29,7 +35,7 @@ long rf_syscall(long number, long a, long b, long c, long d, long e, long f) {
         return rf_gettid(here);
     case SYS_futex: /* whoever wakes another may have jumped here, from anywhere */
         if ((b & FUTEX_CMD_MASK) != FUTEX_WAKE)
-            rf_futex_used(here);
+            rf_futex_used(here, has_limit((int)b, d));
         break;
     case SYS_kill:
     case SYS_tkill:

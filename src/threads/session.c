@@ -350,10 +350,10 @@ void rf_stranger_calls(uintptr_t address) {
         rf_unseen(RF_UNSEEN_STRANGERS);
 }
 
-/* C++'s library waits for what is certain to come: std::future. */
-void rf_futex_used(uintptr_t address) {
+/* C++'s library waits for what is certain to come, std::future, but not if the time is limited. */
+void rf_futex_used(uintptr_t address, bool limited) {
     if (rf_here() && !rf_threads.replays && !rf_is_internal(address) &&
-        strncmp(rf_name_of(rf_address_of(address)->module.path), "libstdc++", 9) != 0)
+        (limited || strncmp(rf_name_of(rf_address_of(address)->module.path), "libstdc++", 9) != 0))
         rf_unseen(RF_UNSEEN_FUTEX);
 }
 

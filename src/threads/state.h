@@ -167,8 +167,8 @@ void rf_unseen(uint32_t what);
 /* A call of the program that nobody records is made in a thread that the program has not created.
  */
 void rf_stranger_calls(uintptr_t address);
-/* A futex is used by way of syscall(). */
-void rf_futex_used(uintptr_t address);
+/* A futex is used by way of syscall(), to wait for a limited time or for something else. */
+void rf_futex_used(uintptr_t address, bool limited);
 /* Leaves a note for the closing lines of a recording that leaves out threads. */
 void rf_threads_unasked(void);
 /* Replay: have the others done what they had done when this thread ended the process? */

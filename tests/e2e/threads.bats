@@ -624,7 +624,7 @@ int main(void) {
     return pthread_join(thread, NULL);
 }
 EOT
-    expect_unseen "futexes used directly, as by std::atomic::wait"
+    expect_unseen "futexes used directly, as by std::atomic::wait and std::future::wait_for"
     rm -rf trace
     compile_threads timer << 'EOT'
 #include <pthread.h>
@@ -652,6 +652,23 @@ int main(void) {
 }
 EOT
     expect_unseen "calls in threads that are not recorded, as for timers"
+}
+
+@test "a future that is waited for with a limit is named" {
+    cat > future.cpp << 'EOT'
+#include <chrono>
+#include <future>
+#include <unistd.h>
+int main() {
+    std::future<int> future = std::async(std::launch::async, [] { return usleep(20000); });
+    while (future.wait_for(std::chrono::milliseconds(1)) != std::future_status::ready)
+        continue;
+    return future.get();
+}
+EOT
+    c++ -std=gnu++17 -pthread -o future future.cpp
+    launch=("$PWD/future")
+    expect_unseen "futexes used directly, as by std::atomic::wait and std::future::wait_for"
 }
 
 # ---- what cannot be recorded
