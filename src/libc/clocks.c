@@ -96,16 +96,15 @@ static bool is_there(const void *pointer) {
     return pointer;
 }
 
-RF_HOOK int gettimeofday(struct timeval *restrict time, void *restrict zone) {
-    struct rf_thread *self =
-        is_there(time) ? rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS) : NULL;
+int rf_gettimeofday(struct timeval *time, void *zone, uintptr_t address) {
+    struct rf_thread *self = is_there(time) ? rf_value_thread(RF_VALUES_TIME, address) : NULL;
     int code = rf_libc()->gettimeofday(time, zone);
     if (!self || code != 0)
         return code;
     int64_t value = (int64_t)time->tv_sec * 1000000 + time->tv_usec;
     if (rf_turns_record()) {
-        record(self, RF_OP_GETTIMEOFDAY, RF_HERE_ADDRESS, value);
-    } else if (play(self, RF_OP_GETTIMEOFDAY, RF_HERE_ADDRESS, &value) == PLAYED) {
+        record(self, RF_OP_GETTIMEOFDAY, address, value);
+    } else if (play(self, RF_OP_GETTIMEOFDAY, address, &value) == PLAYED) {
         remember(CLOCK_REALTIME, value * 1000);
         time->tv_sec = value / 1000000;
         time->tv_usec = value % 1000000;
@@ -113,19 +112,27 @@ RF_HOOK int gettimeofday(struct timeval *restrict time, void *restrict zone) {
     return 0;
 }
 
-RF_HOOK time_t time(time_t *result) {
-    struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS);
+RF_HOOK int gettimeofday(struct timeval *restrict time, void *restrict zone) {
+    return rf_gettimeofday(time, zone, RF_HERE_ADDRESS);
+}
+
+time_t rf_time(time_t *result, uintptr_t address) {
+    struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, address);
     if (!self)
         return rf_libc()->time(result);
     int64_t value = rf_libc()->time(NULL);
     if (rf_turns_record()) {
-        record(self, RF_OP_TIME, RF_HERE_ADDRESS, value);
-    } else if (play(self, RF_OP_TIME, RF_HERE_ADDRESS, &value) == PLAYED) {
+        record(self, RF_OP_TIME, address, value);
+    } else if (play(self, RF_OP_TIME, address, &value) == PLAYED) {
         remember(CLOCK_REALTIME, value * RF_NANO);
     }
     if (result)
         *result = value;
     return value;
+}
+
+RF_HOOK time_t time(time_t *result) {
+    return rf_time(result, RF_HERE_ADDRESS);
 }
 
 RF_HOOK int timespec_get(struct timespec *time, int base) {

@@ -3,6 +3,7 @@
 #include <sys/uio.h>
 
 #include "devices.h"
+#include "random.h"
 #include "real.h"
 #include "values.h"
 
@@ -15,18 +16,23 @@ static struct rf_thread *file_reader(FILE *file, uintptr_t address) {
 }
 
 /* `call` gives the bytes now, of which `asked` are wanted. */
-#define RF_READ(self, what, asked, call)                                                           \
+#define RF_READ_FROM(address, self, what, asked, call)                                             \
     ssize_t got;                                                                                   \
-    if (rf_plays(self) && rf_random_get(self, what, RF_HERE_ADDRESS, bytes, asked, &got))          \
+    if (rf_plays(self) && rf_random_get(self, what, address, bytes, asked, &got))                  \
         return got;                                                                                \
     got = call;                                                                                    \
     if (rf_records(self))                                                                          \
-        rf_random_record(self, what, RF_HERE_ADDRESS, bytes, asked, got);                          \
+        rf_random_record(self, what, address, bytes, asked, got);                                  \
     return got
+#define RF_READ(self, what, asked, call) RF_READ_FROM(RF_HERE_ADDRESS, self, what, asked, call)
+
+ssize_t rf_read(int descriptor, void *bytes, size_t size, uintptr_t address) {
+    struct rf_thread *self = reader(descriptor, address);
+    RF_READ_FROM(address, self, RF_OP_RANDOM_READ, size, rf_libc()->read(descriptor, bytes, size));
+}
 
 RF_HOOK ssize_t read(int descriptor, void *bytes, size_t size) {
-    struct rf_thread *self = reader(descriptor, RF_HERE_ADDRESS);
-    RF_READ(self, RF_OP_RANDOM_READ, size, rf_libc()->read(descriptor, bytes, size));
+    return rf_read(descriptor, bytes, size, RF_HERE_ADDRESS);
 }
 
 RF_HOOK ssize_t __read_chk(int descriptor, void *bytes, size_t size, size_t room) {

@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include "clocks.h"
+#include "devices.h"
 #include "process.h"
 #include "random.h"
 #include "real.h"
@@ -25,6 +26,18 @@ long rf_syscall(long number, long a, long b, long c, long d, long e, long f) {
     switch (number) {
     case SYS_clock_gettime:
         return rf_clock_gettime((clockid_t)a, (struct timespec *)b, here);
+    case SYS_gettimeofday:
+        return rf_gettimeofday((struct timeval *)a, (void *)b, here);
+    case SYS_time:
+        return rf_time((time_t *)a, here);
+    case SYS_times:
+        return rf_times((struct tms *)a, here);
+    case SYS_getrusage:
+        return rf_getrusage((int)a, (struct rusage *)b, here);
+    case SYS_read:
+        if (rf_is_random((int)a))
+            return rf_read((int)a, (void *)b, (size_t)c, here);
+        break;
     case SYS_getrandom:
         return rf_getrandom((void *)a, (size_t)b, (unsigned)c, here);
     case SYS_getpid:
@@ -49,6 +62,8 @@ long rf_syscall(long number, long a, long b, long c, long d, long e, long f) {
         break;
     }
     long result = ((pass_on *)rf_libc()->syscall)(number, a, b, c, d, e, f);
+    if (number == SYS_open || number == SYS_openat)
+        rf_devices_opened((int)result);
     /* No jump instead of a call: that would put the last word back to where it came from, which is
        the caller's own if it gave fewer words, and may have changed. */
     __asm__ volatile("" ::: "memory");

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "clocks.h"
 #include "real.h"
 #include "values.h"
 
@@ -53,10 +54,10 @@ static enum outcome play(struct rf_thread *self, enum rf_operation what, uintptr
     return PLAYED;
 }
 
-RF_HOOK clock_t times(struct tms *used) {
-    struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS);
+clock_t rf_times(struct tms *used, uintptr_t address) {
+    struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, address);
     int64_t numbers[5];
-    if (rf_plays(self) && play(self, RF_OP_TIMES, RF_HERE_ADDRESS, numbers, 5) == PLAYED) {
+    if (rf_plays(self) && play(self, RF_OP_TIMES, address, numbers, 5) == PLAYED) {
         if (used)
             *used = (struct tms){numbers[1], numbers[2], numbers[3], numbers[4]};
         return numbers[0];
@@ -66,11 +67,15 @@ RF_HOOK clock_t times(struct tms *used) {
     if (rf_records(self)) {
         const int64_t those[] = {now, filled.tms_utime, filled.tms_stime, filled.tms_cutime,
                                  filled.tms_cstime};
-        record(self, RF_OP_TIMES, RF_HERE_ADDRESS, those, 5);
+        record(self, RF_OP_TIMES, address, those, 5);
     }
     if (used)
         *used = filled;
     return now;
+}
+
+RF_HOOK clock_t times(struct tms *used) {
+    return rf_times(used, RF_HERE_ADDRESS);
 }
 
 /* Its fields behind the times are all long. */
@@ -95,30 +100,34 @@ static void usage_of(const int64_t numbers[NUMBERS_MOST], struct rusage *usage) 
     memcpy((char *)usage + offsetof(struct rusage, ru_maxrss), others, sizeof others);
 }
 
-RF_HOOK int getrusage(__rusage_who_t who, struct rusage *usage) {
-    struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, RF_HERE_ADDRESS);
+int rf_getrusage(int who, struct rusage *usage, uintptr_t address) {
+    struct rf_thread *self = rf_value_thread(RF_VALUES_TIME, address);
     if (!self)
-        return rf_libc()->getrusage(who, usage);
+        return rf_libc()->getrusage((__rusage_who_t)who, usage);
     enum rf_operation what = who == RUSAGE_CHILDREN ? RF_OP_GETRUSAGE_CHILDREN
                              : who == RUSAGE_THREAD ? RF_OP_GETRUSAGE_THREAD
                                                     : RF_OP_GETRUSAGE_SELF;
     int64_t numbers[NUMBERS_MOST];
     enum outcome outcome =
-        rf_turns_record() ? OVER : play(self, what, RF_HERE_ADDRESS, numbers, NUMBERS_MOST);
+        rf_turns_record() ? OVER : play(self, what, address, numbers, NUMBERS_MOST);
     if (outcome == FAILED)
         return -1;
     if (outcome == PLAYED) {
         usage_of(numbers, usage);
         return 0;
     }
-    int code = rf_libc()->getrusage(who, usage);
+    int code = rf_libc()->getrusage((__rusage_who_t)who, usage);
     if (!rf_turns_record())
         return code;
     if (code == 0) {
         numbers_of(usage, numbers);
-        record(self, what, RF_HERE_ADDRESS, numbers, NUMBERS_MOST);
+        record(self, what, address, numbers, NUMBERS_MOST);
     } else {
-        record_failure(self, what, RF_HERE_ADDRESS);
+        record_failure(self, what, address);
     }
     return code;
+}
+
+RF_HOOK int getrusage(__rusage_who_t who, struct rusage *usage) {
+    return rf_getrusage((int)who, usage, RF_HERE_ADDRESS);
 }

@@ -28,6 +28,9 @@ static void functions(void) {
     code = getentropy(bytes, 257);
     SAY("getentropy, too much: %ld, %d", code, errno == EIO);
     show("syscall", syscall(SYS_getrandom, bytes, 24, 0), 24);
+    int number = (int)syscall(SYS_openat, AT_FDCWD, "/dev/urandom", O_RDONLY);
+    show("syscall", syscall(SYS_read, number, bytes, 24), 24);
+    close(number);
 #if __GLIBC_PREREQ(2, 36)
     SAY("arc4random: %08x", (unsigned)arc4random());
     SAY("arc4random_uniform: %u", (unsigned)arc4random_uniform(1000000));

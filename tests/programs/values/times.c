@@ -16,6 +16,19 @@ static long long now(clockid_t clock) {
     return time.tv_sec * 1000000000ll + time.tv_nsec;
 }
 
+static void by_number(void) {
+    struct timeval value;
+    struct tms used;
+    struct rusage usage;
+    MUST(syscall(SYS_gettimeofday, &value, NULL) == 0);
+    SAY("syscall: %ld.%06ld", (long)value.tv_sec, (long)value.tv_usec);
+    SAY("syscall: %ld", syscall(SYS_time, NULL));
+    SAY("syscall: %ld", syscall(SYS_times, &used));
+    MUST(syscall(SYS_getrusage, RUSAGE_SELF, &usage) == 0);
+    SAY("syscall: %ld.%06ld, %ld faults", (long)usage.ru_utime.tv_sec, (long)usage.ru_utime.tv_usec,
+        usage.ru_minflt);
+}
+
 static void all(void) {
     static const clockid_t clocks[] = {
         CLOCK_REALTIME,          CLOCK_MONOTONIC,     CLOCK_PROCESS_CPUTIME_ID,
@@ -41,6 +54,7 @@ static void all(void) {
     SAY("times: %ld, %ld %ld", ticks, (long)used.tms_utime, (long)used.tms_stime);
     SAY("syscall: %d", (int)syscall(SYS_clock_gettime, CLOCK_REALTIME, &spec));
     SAY("syscall: %ld.%09ld", (long)spec.tv_sec, spec.tv_nsec);
+    by_number();
     static const int whose[] = {RUSAGE_SELF, RUSAGE_CHILDREN, RUSAGE_THREAD};
     for (int i = 0; i < 3; i++) {
         struct rusage usage;
