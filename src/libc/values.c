@@ -57,6 +57,7 @@ static bool leads_on(void) {
 static void begin(void) {
     static bool tried;
     int before = errno;
+    rf_threads_look();
     if (!tried && rf_threads.wanted && getpid() == gettid()) {
         tried = true;
         held++;

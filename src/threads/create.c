@@ -5,6 +5,7 @@
 #include "threads/rolt.h"
 
 bool rf_creates(uintptr_t address) {
+    rf_threads_look();
     bool first = !rf_threads.on && (rf_threads.wanted || rf_threads.unasked);
     if (first && !rf_inside_early && !rf_is_internal(address)) {
         if (rf_threads.wanted)

@@ -147,7 +147,9 @@ static enum rf_thread_order order_of(const char *name) {
                                                   : RF_ORDER_EDGES;
 }
 
-__attribute__((constructor)) static void look(void) {
+static void forget_in_child(void);
+
+static void look(void) {
     const char *mode = getenv("REFRAIN_MODE");
     const char *order = getenv("REFRAIN_THREADS");
     rf_reals_find();
@@ -162,6 +164,7 @@ __attribute__((constructor)) static void look(void) {
         rf_threads.unlocks = false;
         return;
     }
+    pthread_atfork(NULL, NULL, forget_in_child);
     rf_threads.replays = strcmp(mode, "record") != 0;
     rf_threads.order = order ? order_of(order) : RF_ORDER_EDGES;
     rf_threads.unlocks = rf_threads.replays || rf_unlocks_tick();
@@ -176,6 +179,27 @@ __attribute__((constructor)) static void look(void) {
     rf_threads.unasked = !rf_threads.replays && !rf_threads.wanted;
     rf_threads.plain = !rf_find_adapter();
     rf_threads.races = rf_threads.replays && rf_races_begin(rf_threads.rank, rf_threads.run);
+}
+
+/* Constructors of other libraries may come first, create threads and ask for values. */
+__attribute__((constructor)) void rf_threads_look(void) {
+    static bool looked;
+    if (looked)
+        return;
+    looked = true;
+    look();
+}
+
+/* In a child the handlers run in the order in which they were registered. Those of the program may
+   take locks there, in the child's name and not in that of the recorded thread: ours comes first.
+ */
+RF_HOOK int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                              void *module);
+
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void),
+                      void *module) {
+    rf_threads_look();
+    return rf_real()->__register_atfork(prepare, parent, child, module);
 }
 
 static void complain(const struct rf_error *error) {
@@ -438,6 +462,8 @@ RF_HOOK void _Exit(int status) {
 
 /* A child made by fork is not the recorded process. */
 static void forget_in_child(void) {
+    if (!owner)
+        return;
     rf_threads.on = rf_threads.wanted = rf_threads.unasked = false;
     rf_self = NULL;
     rf_anybody = &rf_nobody;
@@ -458,7 +484,7 @@ static void forget_in_child(void) {
 /* What is to be done at a fork is not done by this one. */
 RF_HOOK pid_t _Fork(void) {
     pid_t child = rf_real()->_Fork();
-    if (child == 0 && owner)
+    if (child == 0)
         forget_in_child();
     return child;
 }
@@ -594,7 +620,6 @@ void rf_threads_begin(void) {
     if (!prepared) {
         prepared = true;
         pthread_key_create(&ending, end_thread);
-        pthread_atfork(NULL, NULL, forget_in_child);
         on_exit(end_at_exit, NULL);
     }
     rf_threads.on = true;

@@ -159,6 +159,8 @@ RF_STEP const char *rf_name_of(const char *path) {
 
 /* ---- session.c ---- */
 
+/* Is anything to be recorded or replayed here? Before anybody else asks. */
+void rf_threads_look(void);
 /* Before the first thread is created, or the first value asked for: opens the log or the recording,
    if there is to be one. The calling thread becomes number 0. */
 void rf_threads_begin(void);

@@ -114,6 +114,55 @@ line_of() {
     done
 }
 
+# What a plug-in binds to itself first would be out of our sight.
+# It comes before all of ours, and before the program's own.
+@test "a library that creates threads and asks for values as it is loaded" {
+    cat > early.c << 'EOT'
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <time.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t threads[3];
+static unsigned long trail;
+static struct timespec born;
+static void *run(void *number) {
+    for (int i = 0; i < 3000; i++) {
+        pthread_mutex_lock(&mutex);
+        trail = (trail ^ (unsigned long)number) * 1099511628211u;
+        pthread_mutex_unlock(&mutex);
+        if (i % 100 == 0)
+            sched_yield();
+    }
+    return number;
+}
+__attribute__((constructor)) static void load(void) {
+    clock_gettime(CLOCK_REALTIME, &born);
+    for (long i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, run, (void *)(i + 1));
+}
+void say(void) {
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    printf("%lx %ld.%09ld\n", trail, (long)born.tv_sec, born.tv_nsec);
+}
+EOT
+    cc -O1 -shared -fPIC -pthread -o libearly.so early.c
+    compile_threads late -Wl,--no-as-needed -L. -learly "-Wl,-rpath,$PWD" << 'EOT'
+void say(void);
+int main(void) { say(); }
+EOT
+    for _ in 1 2 3; do
+        rm -rf trace
+        record -q --values time "${launch[@]}"
+        expect_status 0
+        echo "$output" > recorded.text
+        replay -q trace
+        expect_status 0
+        expect_same
+    done
+}
+
 # Ours are out of the way, and what the program does to descriptors that it was not given is its own affair.
 @test "descriptors have the numbers that they have without us, and a program may close all of them" {
     compile_threads closes -D_GNU_SOURCE << 'EOT'
