@@ -314,7 +314,9 @@ void rf_replay_next(struct rf_thread *self) {
     }
 }
 
-/* The entry says where it was made; another operation there is another program. */
+/* The entry says what was done; another operation is another program, or another course of it. Its
+   place is not compared: compilers make several calls out of one, behind branches that need not
+   matter. */
 static void compare(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     const struct rf_thread_log_site *site = rf_thread_log_site(rf_threads.turns, self->next.site);
     if (site && site->operation != what)
@@ -329,7 +331,17 @@ bool rf_turn_cut(struct rf_thread *self) {
     return self->done >= self->recorded;
 }
 
-/* The checks of the signature lie behind the operation. */
+/* Is there an entry of this operation, or of one before it, that nobody has taken? Only a run of
+   failures may go on. */
+static bool has_left_out(const struct rf_thread *self) {
+    const struct rf_thread_log_entry *next = &self->next;
+    uint64_t operation = self->done + 1;
+    return next->operation && next->operation <= operation &&
+           !(next->type == RF_THREAD_LOG_FAILURE && next->operation + next->run - 1 > operation);
+}
+
+/* The checks of the signature lie behind the operation. What a signal handler does comes between
+   the wait for a turn and its end, and takes the place of the operation. */
 static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     self->signature = rf_thread_log_sign(self->signature, what);
     while (at_entry(self) && self->next.type == RF_THREAD_LOG_CHECK) {
@@ -338,6 +350,9 @@ static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t add
                             "the operations of the thread up to here are not the recorded ones");
         rf_replay_next(self);
     }
+    if (__builtin_expect(has_left_out(self), 0))
+        rf_turn_differs(self, what, address, "recorded was %s",
+                        rf_operation_name(rf_replay_site_operation(self)));
     self->done++;
     __atomic_store_n(&self->place->done, self->done, __ATOMIC_RELEASE);
     if (rf_clocks())

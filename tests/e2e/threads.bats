@@ -905,6 +905,40 @@ check_branch() {
     [ "$operation" -le 64 ]
 }
 
+# What the handler does is an operation of the thread that it interrupts. It came before the end of the wait, which
+# in the replay must not be told to the next one instead.
+@test "a signal that comes in a wait" {
+    compile_threads interrupted << 'EOT'
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/time.h>
+static sem_t semaphore;
+static void post(int number) {
+    (void)number;
+    sem_post(&semaphore);
+}
+static void *run(void *argument) { return argument; }
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    pthread_join(thread, NULL);
+    sem_init(&semaphore, 0, 0);
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = post}, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {0, 200000}}, NULL);
+    int first = sem_wait(&semaphore), second = sem_wait(&semaphore);
+    printf("%d %d\n", first, second);
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    [ "$output" = "-1 0" ]
+    replay trace
+    expect_status 121
+    expect_in "$stderr" "recorded was sem_wait"
+}
+
 # There is nothing to be said of either but that it was done.
 @test "another function, where a thread has done nothing else, and where the program ends" {
     compile_threads few << 'EOT'
