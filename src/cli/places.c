@@ -52,6 +52,13 @@ bool rf_places_still(const struct rf_places *places) {
     return any;
 }
 
+bool rf_places_behind(const struct rf_places *places) {
+    for (uint32_t i = 0; i < places->count && !places->free; i++)
+        if (places->place[i].done < places->place[i].recorded)
+            return true;
+    return false;
+}
+
 bool rf_places_wait(const struct rf_places *places) {
     for (uint32_t i = 0; i < places->count; i++)
         if (places->place[i].state == RF_PLACE_WAITS)

@@ -18,6 +18,8 @@ uint64_t rf_places_movement(const struct rf_places *places);
 /* Is there no thread that could get on by itself? */
 bool rf_places_still(const struct rf_places *places);
 
+/* Has a thread more to do than it has done, and follows its recording? */
+bool rf_places_behind(const struct rf_places *places);
 /* Does a thread wait for its turn? */
 bool rf_places_wait(const struct rf_places *places);
 

@@ -366,6 +366,10 @@ void rf_report_lost_rank(const struct rf_replayed *replayed, const struct rf_pro
         print_waiting(replayed, symbols, rank);
         fputc('\n', stderr);
     }
+    const struct rf_places *threads = rf_places_map(replayed->supervision->run, rank->rank);
+    if (threads)
+        rf_places_print(threads, symbols, stderr);
+    rf_places_unmap(threads);
     print_reasons(replayed, rank, "it crashed, or was killed from outside");
     hint_dump(replayed, rank->rank);
     rf_symbols_free(symbols);

@@ -9,6 +9,7 @@
 #include "launch.h"
 #include "manifest.h"
 #include "messages.h"
+#include "places.h"
 #include "status.h"
 #include "text.h"
 
@@ -52,6 +53,20 @@ static bool fell(const struct rf_progress *rank, const struct rf_rank_summary *r
            recorded->ending.how == RF_END_NONE && recorded->ending.code == number;
 }
 
+/* Of a program without messages, its threads are all there is to tell how far it came. */
+static bool is_plain(const struct rf_rank_summary *recorded) {
+    return recorded && strcmp(recorded->node.adapter, "threads") == 0;
+}
+
+static bool threads_are_behind(const struct rf_replayed *replayed,
+                               const struct rf_rank_summary *recorded) {
+    const struct rf_places *threads =
+        is_plain(recorded) ? rf_places_map(replayed->supervision->run, recorded->rank) : NULL;
+    bool behind = threads && rf_places_behind(threads);
+    rf_places_unmap(threads);
+    return behind;
+}
+
 /* Did every rank come to the end of its recording? If not, a rank that ended the job as it did in
    the recording (by a crash, an abort, an exit) may have cut the others short. */
 static enum rf_verdict compare_ends(const struct rf_replayed *replayed) {
@@ -62,7 +77,7 @@ static enum rf_verdict compare_ends(const struct rf_replayed *replayed) {
         const struct rf_progress *rank = &supervision->ranks[i];
         const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
         bool finished = at_end(rank);
-        bool cut = rf_at_cut(replayed->summary, rank);
+        bool cut = rf_at_cut(replayed->summary, rank) && !threads_are_behind(replayed, recorded);
         all = all && (finished || cut);
         /* The job may have ended sooner when the rank was extracted than when it was recorded. */
         cause = cause || cut || rank->state == RF_STATE_LEFT || fell(rank, recorded) ||
@@ -70,8 +85,9 @@ static enum rf_verdict compare_ends(const struct rf_replayed *replayed) {
     }
     if (all)
         return RF_VERDICT_SAME;
-    /* A launcher does not die of a signal by itself; a rank may. */
-    if (rf_signal_seen() || (WIFSIGNALED(supervision->status) && !is_alone(replayed)))
+    /* A launcher does not die of a signal by itself; a rank may, and a program without one. */
+    bool launched = !is_alone(replayed) && !is_plain(rf_summary_rank(replayed->summary, 0));
+    if (rf_signal_seen() || (WIFSIGNALED(supervision->status) && launched))
         return RF_VERDICT_STOPPED;
     return cause ? RF_VERDICT_CUT_SHORT : RF_VERDICT_BROKE_OFF;
 }
@@ -118,6 +134,10 @@ static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict
                "extracted "
                "the job ended there",
                replayed->trace, replayed->alone, events, recorded);
+    else if (verdict == RF_VERDICT_CUT_SHORT && is_plain(rf_summary_rank(replayed->summary, 0)))
+        rf_say("replayed: %s: the program ended as recorded, and before all of its threads had "
+               "come to where they were",
+               replayed->trace);
     else if (verdict == RF_VERDICT_CUT_SHORT)
         rf_say("replayed: %s: %llu of %llu events, %zu rank%s: the job ended as recorded, and took "
                "other ranks with it",

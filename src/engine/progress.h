@@ -34,7 +34,7 @@ struct rf_progress {
     char host[64];
     volatile uint32_t state;   /* enum rf_state */
     volatile uint32_t free;    /* 1: past the end of a recording that was cut off */
-    volatile uint32_t signal;  /* of a rank whose threads call: the one that ends it, or 0 */
+    volatile uint32_t signal;  /* of a rank with threads: the one that ends it, or 0 */
     volatile uint32_t windows; /* 1: alone, with memory that others have changed */
     volatile uint64_t events;  /* decisions replayed */
     volatile uint64_t played;  /* those and the checks between them */

@@ -23,6 +23,7 @@
 #define SLEEP_MOST 64000000L
 #define STILL_SECONDS 1.0
 #define STILL_LOOKS 5
+#define BUSY 0.2           /* seconds of STILL_SECONDS in which it computes: that is not still */
 #define CANCEL_SECONDS 5.0 /* in which nothing moves */
 
 const char *rf_operation_name(uint32_t operation) {
@@ -103,10 +104,14 @@ _Noreturn void rf_turn_differs(struct rf_thread *self, enum rf_operation what, u
 
 /* ---- waiting ---- */
 
-static double seconds(void) {
+static double clock_seconds(clockid_t clock) {
     struct timespec now;
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    syscall(SYS_clock_gettime, clock, &now);
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double seconds(void) {
+    return clock_seconds(CLOCK_MONOTONIC);
 }
 
 /* The functions that are hooked leave errno alone, and so does waiting for their turns. */
@@ -245,6 +250,30 @@ void rf_replay_settle(uint32_t thread, uint64_t count) {
             return;
         still = place->done == before && sleeps(place) ? still + 1 : 0;
         before = place->done;
+    }
+}
+
+static bool others_are_behind(const struct rf_thread *self) {
+    for (uint32_t i = 0; i < rf_threads.places->count; i++) {
+        const struct rf_place *place = &rf_threads.places->place[i];
+        if (!(self && place == self->place) && place->done < place->recorded)
+            return true;
+    }
+    return false;
+}
+
+void rf_replay_await_others(const struct rf_thread *self) {
+    double still = seconds(), used = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+    for (uint64_t moved = movement(); others_are_behind(self) && !rf_threads.places->free;) {
+        rf_nap(10000000);
+        double now = seconds(), more = clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+        if (movement() != moved || more - used > BUSY) {
+            still = now;
+            used = more;
+        }
+        if (now - still > STILL_SECONDS)
+            return;
+        moved = movement();
     }
 }
 

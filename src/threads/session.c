@@ -291,9 +291,16 @@ void rf_thread_enter(struct rf_thread *self) {
 
 /* ---- the session of a program without message passing ---- */
 
+/* A replay that comes to the recorded crash lets the other threads come to where they were. One
+   that crashes before that differs, which the command line sees. */
 static void note_signal(int number) {
     if (rf_the_session.recorder.on)
         rf_recorder_signal(&rf_the_session.recorder, number);
+    if (rf_the_session.mode != RF_REPLAYING || number == SIGTERM || number == SIGINT ||
+        (rf_self && !rf_self->free && !rf_turn_cut(rf_self)))
+        return;
+    rf_the_session.replayer.progress->signal = (uint32_t)number;
+    rf_replay_await_others(rf_self);
 }
 
 static bool open_record(struct rf_error *error) {
@@ -325,16 +332,25 @@ static bool open_replay(struct rf_error *error) {
     rf_the_session.mode = RF_REPLAYING;
     rf_the_session.replayer.progress->state = RF_STATE_RUNNING;
     rf_the_session.replayer.progress->size = 1;
+    rf_signals_look();
+    rf_signals_watch(note_signal);
     return true;
 }
 
 /* ---- beginning and end ---- */
 
+/* How many operations a thread had done when another one called exit(), or when the recording of a
+   program without messages was cut off, which was before that. */
+static uint64_t had_done(const struct rf_thread_log_thread *record) {
+    bool cut = rf_threads.plain && !rf_thread_log_head(rf_threads.turns)->finished;
+    return cut ? rf_thread_log_recorded(rf_threads.turns, record) : record->at_exit;
+}
+
 bool rf_threads_others_done(void) {
     for (uint32_t i = 0; i < rf_threads.places->count; i++) {
         const struct rf_thread_log_thread *record = rf_thread_log_thread(rf_threads.turns, i);
         if (record && rf_self != NULL && i != rf_self->number && !rf_threads.places->free &&
-            rf_threads.places->place[i].done < record->at_exit)
+            rf_threads.places->place[i].done < had_done(record))
             return false;
     }
     return true;
@@ -342,9 +358,15 @@ bool rf_threads_others_done(void) {
 
 /* What the threads had done when one of them called exit() they do before it in a replay as well.
  */
-static void wait_for_others(void) {
+void rf_threads_await_others(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    rf_turn_wake(self);
+    rf_turn_blocks(self, what, address);
     while (!rf_threads_others_done())
         rf_nap(200000);
+}
+
+bool rf_threads_are_ours(void) {
+    return getpid() == owner;
 }
 
 /* The OpenMP of Clang and of Intel's compilers, whose calls are not hooked: is it loaded? */
@@ -403,12 +425,9 @@ static void end_replay(int status) {
     if (within)
         tell_adapter_of_end(0);
     if (self && !self->free) {
-        rf_turn_wake(self);
-        rf_turn_blocks(self, RF_OP_EXIT, 0);
-        wait_for_others();
-        if (rf_thread_log_head(rf_threads.turns)->finished &&
-            self->done + within < self->cursor.record->at_exit)
+        if (self->done + within < had_done(self->cursor.record))
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
+        rf_threads_await_others(self, RF_OP_EXIT, 0);
     }
     if (!rf_threads.plain)
         return;

@@ -175,6 +175,10 @@ void rf_futex_used(uintptr_t address, bool limited);
 void rf_threads_unasked(void);
 /* Replay: have the others done what they had done when this thread ended the process? */
 bool rf_threads_others_done(void);
+/* Waits until they have. */
+void rf_threads_await_others(struct rf_thread *self, enum rf_operation what, uintptr_t address);
+/* Is this the recorded process, and not a child of it? */
+bool rf_threads_are_ours(void);
 /* An adapter tells the number of this process: its log gets its name. */
 void rf_threads_named(int rank);
 /* A thread that is about to be created; NULL: it is not to be recorded. In a replay it is the one
@@ -204,6 +208,9 @@ bool rf_replay_at_end(const struct rf_thread *self);
 void rf_replay_await_cancel(struct rf_thread *self, enum rf_operation what, uintptr_t address);
 /* Waits until a thread has done so many operations, or sleeps in a call that is not hooked. */
 void rf_replay_settle(uint32_t thread, uint64_t count);
+/* Waits until all other threads have come to the end of what was recorded of them, or none of them
+   gets on any more. Does nothing that a signal handler may not. */
+void rf_replay_await_others(const struct rf_thread *self);
 /* Was it made at this place? In a module that was built anew nobody knows: then, yes. */
 bool rf_replay_is_here(struct rf_thread *self, uintptr_t address);
 

@@ -61,7 +61,11 @@ enum rf_thread_log_unseen {
     RF_UNSEEN_STRANGERS = 16,
 };
 
-enum rf_thread_log_state { RF_THREAD_RUNS, RF_THREAD_ENDED };
+enum rf_thread_log_state {
+    RF_THREAD_RUNS,
+    RF_THREAD_ENDED,
+    RF_THREAD_REPLACED, /* it runs another program now, and no other thread is there */
+};
 
 /* Bits. */
 enum rf_thread_log_cancelled {

@@ -227,6 +227,45 @@ EOT
     expect_status 0
 }
 
+# It ends the other threads, which have to do what they did.
+@test "a program that is replaced by another one" {
+    compile_threads replaced -D_GNU_SOURCE << 'EOT'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *run(void *number) {
+    for (int i = 0;; i++) {
+        char line[32];
+        int length = sprintf(line, "%ld %d\n", (long)number, i);
+        pthread_mutex_lock(&mutex);
+        if (write(1, line, (size_t)length) != length)
+            return NULL;
+        pthread_mutex_unlock(&mutex);
+        for (volatile int k = 0; k < 50000; k++)
+            ;
+    }
+}
+int main(void) {
+    pthread_t thread;
+    for (long i = 1; i <= 2; i++)
+        pthread_create(&thread, NULL, run, (void *)i);
+    usleep(10000);
+    execl("/nowhere", "nowhere", (char *)NULL);
+    usleep(10000);
+    return execl("/bin/echo", "echo", "replaced by", "another", (char *)NULL);
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    echo "$output" > recorded.text
+    expect_in "$output" "replaced by another"
+    replay trace
+    expect_status 0
+    expect_same
+    expect_in "$stderr" "no difference"
+}
+
 @test "a plug-in that is bound deeply" {
     cat > plugin.c << 'EOT'
 #include <pthread.h>
@@ -1121,6 +1160,55 @@ check_kill() {
     expect_status 134
     expect_same
     expect_nothing_left
+}
+
+# Those that are still at it come to where they were before it crashes; and a crash that comes too early is
+# another one.
+@test "a crash comes when the other threads have come to where they were, and not before" {
+    compile_threads fall -D_GNU_SOURCE << 'EOT'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, own = PTHREAD_MUTEX_INITIALIZER;
+static volatile int *nowhere;
+static void *run(void *number) {
+    for (int i = 0;; i++) {
+        char line[32];
+        int length = sprintf(line, "%ld %d\n", (long)number, i);
+        pthread_mutex_lock(&mutex);
+        if (write(1, line, (size_t)length) != length)
+            return NULL;
+        pthread_mutex_unlock(&mutex);
+        for (volatile int k = 0; k < 50000; k++)
+            ;
+    }
+}
+int main(void) {
+    pthread_t thread;
+    for (long i = 1; i <= 2; i++)
+        pthread_create(&thread, NULL, run, (void *)i);
+    for (int i = 0; i < 3; i++) {
+        pthread_mutex_lock(&own);
+        pthread_mutex_unlock(&own);
+        if (i == 1 && access("early", F_OK) == 0)
+            return *nowhere;
+        usleep(5000);
+    }
+    return *nowhere;
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 139
+    echo "$output" > recorded.text
+    replay trace
+    expect_status 139
+    expect_same
+    expect_in "$stderr" "no difference"
+    touch early
+    replay trace
+    expect_status 121
+    expect_in "$stderr" "refrain: the replay broke off: rank 0 ended"
+    expect_in "$stderr" "thread 0    operation 4 of 5"
 }
 
 # The others wait for it, and were cut off there: none of them must take its place.
