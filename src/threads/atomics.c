@@ -29,28 +29,32 @@ static void unlock(const volatile void *object) {
     __atomic_store_n(lock_of(object), 0, __ATOMIC_RELEASE);
 }
 
-/* Before the operation and after it. */
+/* Before the operation and after it. Between the two nothing else is an operation: libatomic may
+   have to take a mutex, and a signal handler must not wait for the lock of the thread that it
+   interrupts. */
 static struct rf_thread *begin(const volatile void *object, uintptr_t address) {
     struct rf_thread *self = rf_here();
-    if (self && rf_threads.replays)
+    if (!self)
+        return NULL;
+    if (rf_threads.replays)
         rf_turn_await(self, RF_OP_ATOMIC, address);
-    else if (self)
+    self->inside++;
+    if (!rf_threads.replays)
         lock(object);
-    if (self)
-        self->inside++; /* libatomic may have to take a mutex */
     return self;
 }
 
 static void end(struct rf_thread *self, const volatile void *object, uintptr_t address) {
     if (!self)
         return;
-    self->inside--;
     if (rf_threads.replays) {
+        self->inside--;
         rf_turn_played(self);
         rf_turn_wake(self);
     } else {
         rf_take(self, RF_OP_ATOMIC, address, object);
         unlock(object);
+        self->inside--;
     }
 }
 

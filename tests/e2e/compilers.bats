@@ -104,3 +104,34 @@ END
     expect_status 123
     expect_in "$stderr" "./other does not know -fno-inline-atomics: only GCC does"
 }
+
+# The handler may come while the thread that it interrupts is in the middle of such an operation.
+@test "a signal handler with atomic operations does not stop the recording" {
+    cat > ticks.c << 'EOT'
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/time.h>
+static atomic_int ticks, stop;
+static void tick(int number) { ticks += number != 0; }
+static void *run(void *argument) {
+    while (!stop)
+        continue;
+    return argument;
+}
+int main(void) {
+    pthread_t thread;
+    signal(SIGALRM, tick);
+    pthread_create(&thread, NULL, run, NULL);
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 200}, {0, 200}}, NULL);
+    while (ticks < 300)
+        continue;
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+    stop = 1;
+    return pthread_join(thread, NULL);
+}
+EOT
+    "$REFRAIN" cc -O1 -pthread -o ticks ticks.c
+    run_apart timeout -k 5 $PATIENCE "$REFRAIN" record -q --threads -o trace ./ticks
+    expect_status 0
+}
