@@ -17,6 +17,28 @@ compile_threads() {
     launch=("$PWD/$name")
 }
 
+# What the threads of some programs do for ever: a line for each time.
+write_endless() {
+    cat > endless.h << 'EOT'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *run(void *number) {
+    for (int i = 0;; i++) {
+        char line[32];
+        int length = sprintf(line, "%ld %d\n", (long)number, i);
+        pthread_mutex_lock(&mutex);
+        if (write(1, line, (size_t)length) != length)
+            return NULL;
+        pthread_mutex_unlock(&mutex);
+        for (volatile int k = 0; k < 50000; k++)
+            ;
+    }
+}
+EOT
+}
+
 record() {
     run_apart timeout -k 5 $PATIENCE "$REFRAIN" record --threads -o trace "$@"
 }
@@ -229,23 +251,9 @@ EOT
 
 # It ends the other threads, which have to do what they did.
 @test "a program that is replaced by another one" {
+    write_endless
     compile_threads replaced -D_GNU_SOURCE << 'EOT'
-#include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static void *run(void *number) {
-    for (int i = 0;; i++) {
-        char line[32];
-        int length = sprintf(line, "%ld %d\n", (long)number, i);
-        pthread_mutex_lock(&mutex);
-        if (write(1, line, (size_t)length) != length)
-            return NULL;
-        pthread_mutex_unlock(&mutex);
-        for (volatile int k = 0; k < 50000; k++)
-            ;
-    }
-}
+#include "endless.h"
 int main(void) {
     pthread_t thread;
     for (long i = 1; i <= 2; i++)
@@ -1170,24 +1178,11 @@ check_kill() {
 # Those that are still at it come to where they were before it crashes; and a crash that comes too early is
 # another one.
 @test "a crash comes when the other threads have come to where they were, and not before" {
+    write_endless
     compile_threads fall -D_GNU_SOURCE << 'EOT'
-#include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, own = PTHREAD_MUTEX_INITIALIZER;
+#include "endless.h"
+static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
 static volatile int *nowhere;
-static void *run(void *number) {
-    for (int i = 0;; i++) {
-        char line[32];
-        int length = sprintf(line, "%ld %d\n", (long)number, i);
-        pthread_mutex_lock(&mutex);
-        if (write(1, line, (size_t)length) != length)
-            return NULL;
-        pthread_mutex_unlock(&mutex);
-        for (volatile int k = 0; k < 50000; k++)
-            ;
-    }
-}
 int main(void) {
     pthread_t thread;
     for (long i = 1; i <= 2; i++)
