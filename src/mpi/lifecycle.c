@@ -155,6 +155,15 @@ static void open_extras(const char *trace) {
         complain("contents are not kept", &error);
 }
 
+/* `reader`: of a rank that was recorded, or NULL. */
+static void expect_size(struct rf_session *session, const struct rf_here *here,
+                        const struct rf_node *node, const struct rf_reader *reader) {
+    const int32_t recorded = reader ? rf_reader_node(reader)->size : 0;
+    if (recorded && recorded != node->size)
+        rf_diverge(session, here, NULL, NULL, "the program runs with %d ranks, recorded were %d",
+                   node->size, recorded);
+}
+
 static void open_replay(struct rf_session *session, const struct rf_node *node,
                         const struct rf_here *here, const char *trace, bool alone) {
     struct rf_error error = {0};
@@ -163,8 +172,12 @@ static void open_replay(struct rf_session *session, const struct rf_node *node,
     session->mode = RF_REPLAYING;
     session->replayer.progress->size = node->size;
     rf_order_replay(session);
-    if (!opened)
+    if (!opened) {
+        struct rf_error ignored = {0};
+        if (!alone) /* a rank more than there were */
+            expect_size(session, here, node, rf_reader_open(trace, 0, &ignored));
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
+    }
     if (!alone)
         rf_bells_open(getenv("REFRAIN_RUN"), node->rank, node->size);
     const struct rf_node *recorded = rf_reader_node(session->replayer.reader);
@@ -172,9 +185,8 @@ static void open_replay(struct rf_session *session, const struct rf_node *node,
         return; /* it was killed before it could write down anything */
     if (alone)
         rf_mpi.size = session->replayer.progress->size = recorded->size;
-    else if (recorded->size != node->size)
-        rf_diverge(session, here, NULL, NULL, "the program runs with %d ranks, recorded were %d",
-                   node->size, recorded->size);
+    else
+        expect_size(session, here, node, session->replayer.reader);
     if (strcmp(recorded->adapter, RF_ABI_NAME) != 0)
         rf_diverge(session, here, NULL, NULL,
                    "the trace was recorded with %s, this is " RF_ABI_NAME, recorded->adapter);

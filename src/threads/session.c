@@ -181,10 +181,11 @@ static void look(void) {
     rf_threads.races = rf_threads.replays && rf_races_begin(rf_threads.rank, rf_threads.run);
 }
 
-/* Constructors of other libraries may come first, create threads and ask for values. */
+/* Constructors of other libraries may come first, create threads and ask for values; some even
+   before there are variables. */
 __attribute__((constructor)) void rf_threads_look(void) {
     static bool looked;
-    if (looked)
+    if (looked || !environ)
         return;
     looked = true;
     look();
