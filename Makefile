@@ -4,7 +4,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc)
 # A job of some ranks waits for its launcher half of the time.
-TEST_JOBS ?= $(shell expr $$(nproc) \* 2)
+TEST_JOBS ?= $(shell expr $$(nproc) + $$(nproc) / 2)
 
 .PHONY: all setup configure demo test soak bench style install clean
 

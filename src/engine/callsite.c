@@ -17,7 +17,6 @@ struct search {
     uintptr_t base;
     struct rf_module *module;
     bool found;
-    char *room; /* for two paths: threads of the program may have small stacks; or NULL */
 };
 
 static void copy_build_id(const uint8_t *notes, size_t size, struct rf_module *module) {
@@ -43,12 +42,12 @@ static void copy_build_id(const uint8_t *notes, size_t size, struct rf_module *m
     }
 }
 
-static void copy_path(const char *name, char *program, char *resolved, struct rf_module *module) {
-    if (!name || !*name) { /* the program itself */
-        ssize_t length = readlink("/proc/self/exe", program, PATH_MAX - 1);
-        program[length > 0 ? length : 0] = 0;
-        name = program;
-    }
+/* Threads of the program may have small stacks, and in the heap detectors of data races would see
+   what one thread frees and another one gets. */
+static __attribute__((noinline)) void copy_path(const char *name, struct rf_module *module) {
+    char resolved[PATH_MAX];
+    if (!name || !*name) /* the program itself */
+        name = "/proc/self/exe";
     snprintf(module->path, sizeof module->path, "%.255s",
              realpath(name, resolved) ? resolved : name);
 }
@@ -67,8 +66,7 @@ static int visit(struct dl_phdr_info *info, size_t size, void *data) {
         return 0;
     search->found = true;
     search->base = info->dlpi_addr;
-    if (search->room)
-        copy_path(info->dlpi_name, search->room, search->room + PATH_MAX, search->module);
+    copy_path(info->dlpi_name, search->module);
     for (int i = 0; i < info->dlpi_phnum; i++) {
         const ElfW(Phdr) *header = &info->dlpi_phdr[i];
         if (header->p_type == PT_NOTE && !search->module->build_id_length)
@@ -104,10 +102,8 @@ static bool is_internal(const char *path) {
 
 static void look_up(uintptr_t address, struct rf_address *entry) {
     int before = errno; /* of a call that is being recorded */
-    struct search search = {
-        .address = address, .module = &entry->module, .room = malloc(2 * (size_t)PATH_MAX)};
+    struct search search = {.address = address, .module = &entry->module};
     dl_iterate_phdr(visit, &search);
-    free(search.room);
     errno = before;
     entry->address = address;
     entry->offset = address - search.base;
