@@ -27,12 +27,12 @@ static void describe(mcapi_info_t *info, mcapi_domain_t domain) {
     mc_segment_lock(segment);
     for (uint32_t i = 0; i < segment->limits.nodes; i++) {
         const struct mc_node *node = mc_node_at(segment, i);
-        if (node->alive != MC_ALIVE)
+        if (node->life != MC_ALIVE)
             continue;
         info->number_of_nodes += node->domain == domain;
         bool first = true;
         for (uint32_t j = 0; j < i; j++)
-            first = first && !(mc_node_at(segment, j)->alive == MC_ALIVE &&
+            first = first && !(mc_node_at(segment, j)->life == MC_ALIVE &&
                                mc_node_at(segment, j)->domain == node->domain);
         info->number_of_domains += first;
     }
@@ -144,7 +144,7 @@ MC_API void mcapi_node_get_attribute(mcapi_domain_t domain_id, mcapi_node_t node
         *status = MCAPI_ERR_NODE_INVALID;
         for (uint32_t i = 0; i < segment->limits.nodes; i++) {
             const struct mc_node *node = mc_node_at(segment, i);
-            if (!__atomic_load_n(&node->alive, __ATOMIC_ACQUIRE) || node->domain != domain_id)
+            if (!__atomic_load_n(&node->life, __ATOMIC_ACQUIRE) || node->domain != domain_id)
                 continue;
             domain = true;
             if (node->node == node_id) {

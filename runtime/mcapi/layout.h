@@ -49,7 +49,7 @@ struct mc_process {
 enum mc_life { MC_GONE, MC_ALIVE, MC_RETIRED };
 
 struct mc_node {
-    uint32_t alive; /* enum mc_life */
+    uint32_t life; /* enum mc_life */
     uint32_t process;
     uint32_t domain;
     uint32_t node;

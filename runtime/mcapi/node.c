@@ -114,15 +114,15 @@ static uint32_t find_place(struct mc_segment *segment, uint32_t domain, uint32_t
     for (uint32_t i = segment->limits.nodes; i-- > 0;) {
         const struct mc_node *node = mc_node_at(segment, i);
         bool same = node->domain == domain && node->node == id;
-        if (node->alive == MC_ALIVE && same) {
+        if (node->life == MC_ALIVE && same) {
             *status = MCAPI_ERR_NODE_INITIALIZED;
             return MC_NONE;
         }
-        if (node->alive == MC_RETIRED && same)
+        if (node->life == MC_RETIRED && same)
             mc_node_bury(segment, i, 0);
-        if (node->alive == MC_GONE)
+        if (node->life == MC_GONE)
             place = i;
-        else if (node->alive == MC_RETIRED)
+        else if (node->life == MC_RETIRED)
             retired = i;
     }
     if (place == MC_NONE && retired != MC_NONE)
@@ -147,7 +147,7 @@ static uint32_t take_place(struct mc_segment *segment, uint32_t domain, uint32_t
         node->node = id;
         node->type = type;
         node->bell.listening = 0;
-        __atomic_store_n(&node->alive, MC_ALIVE, __ATOMIC_RELEASE);
+        __atomic_store_n(&node->life, MC_ALIVE, __ATOMIC_RELEASE);
         __atomic_add_fetch(&segment->nodes_alive, 1, __ATOMIC_RELAXED);
     }
     mc_segment_unlock(segment);

@@ -58,10 +58,10 @@ void mc_endpoint_bury(struct mc_segment *segment, uint32_t place, uint32_t why) 
 }
 
 static void change_life(struct mc_segment *segment, struct mc_node *node, enum mc_life life) {
-    __atomic_store_n(&node->alive, life, __ATOMIC_RELEASE);
+    __atomic_store_n(&node->life, life, __ATOMIC_RELEASE);
     uint32_t alive = 0;
     for (uint32_t i = 0; i < segment->limits.nodes; i++)
-        alive += mc_node_at(segment, i)->alive == MC_ALIVE;
+        alive += mc_node_at(segment, i)->life == MC_ALIVE;
     __atomic_store_n(&segment->nodes_alive, alive, __ATOMIC_RELAXED);
     mc_bell_wake(&node->bell);
 }
@@ -85,13 +85,13 @@ void mc_node_retire(struct mc_segment *segment, uint32_t place) {
 bool mc_nodes_retired(const struct mc_segment *segment) {
     bool any = false;
     for (uint32_t i = 0; i < segment->limits.nodes; i++)
-        any = any || mc_node_at(segment, i)->alive == MC_RETIRED;
+        any = any || mc_node_at(segment, i)->life == MC_RETIRED;
     return any;
 }
 
 void mc_nodes_give_way(struct mc_segment *segment) {
     for (uint32_t i = 0; i < segment->limits.nodes; i++)
-        if (mc_node_at(segment, i)->alive == MC_RETIRED)
+        if (mc_node_at(segment, i)->life == MC_RETIRED)
             mc_node_bury(segment, i, 0);
 }
 
@@ -141,7 +141,7 @@ static void free_buffers(struct mc_segment *segment, uint32_t process) {
 void mc_process_bury(struct mc_segment *segment, uint32_t process, uint32_t why) {
     bool dead = why == MC_CHANNEL_PEER_LOST;
     for (uint32_t i = 0; i < segment->limits.nodes; i++)
-        if (mc_node_at(segment, i)->alive && mc_node_at(segment, i)->process == process)
+        if (mc_node_at(segment, i)->life && mc_node_at(segment, i)->process == process)
             mc_node_bury(segment, i, why);
     /* A thread that lives on will publish what it has claimed. */
     for (uint32_t i = 0; i < segment->limits.endpoints; i++) {

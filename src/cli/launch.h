@@ -39,8 +39,7 @@ struct rf_launch {
     const char *tsan_options;
 };
 
-/* Starts the command; its three streams are ours unless it has others. Returns its process id, or
- * -1. */
+/* Starts the command. Returns its process id, or -1. */
 pid_t rf_launch(const struct rf_launch *launch, struct rf_error *error);
 
 /* Becomes the command, in place of this process; returns only when that failed (see errno). */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -61,16 +62,25 @@ void rf_streams_open(struct rf_streams *streams, const char *kinds) {
     }
 }
 
-/* False when there is nothing more. */
-static bool carry_some(int from, int to) {
-    char bytes[1 << 16];
-    ssize_t size = read(from, bytes, sizeof bytes);
-    for (ssize_t done = 0, now; done < size; done += now) {
-        now = write(to, bytes + done, (size_t)(size - done));
-        if (now < 0)
-            return errno == EINTR;
+enum { MOST = 1 << 16 };
+
+/* At most so much at a time; false when there is nothing more. */
+static bool carry_some(int from, int to, size_t most) {
+    char bytes[MOST];
+    ssize_t size = read(from, bytes, most);
+    for (ssize_t done = 0; done < size;) {
+        ssize_t now = write(to, bytes + done, (size_t)(size - done));
+        if (now < 0 && errno != EINTR)
+            return false;
+        done += now > 0 ? now : 0;
     }
     return size > 0 || (size < 0 && errno == EINTR);
+}
+
+/* Who waits until the rank reads must not keep what it writes. */
+static bool has_room(int descriptor) {
+    struct pollfd room = {.fd = descriptor, .events = POLLOUT};
+    return poll(&room, 1, 0) > 0;
 }
 
 static void end(int *descriptor) {
@@ -87,15 +97,18 @@ static void *carry(void *argument) {
     sigaddset(&pipe, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     while (streams->ours[1] >= 0 || streams->ours[2] >= 0) {
-        struct pollfd ready[3] = {{.fd = streams->ours[0] >= 0 ? 0 : -1, .events = POLLIN},
+        bool room = has_room(streams->ours[0]);
+        struct pollfd ready[3] = {{.fd = streams->ours[0], .events = POLLOUT},
                                   {.fd = streams->ours[1], .events = POLLIN},
                                   {.fd = streams->ours[2], .events = POLLIN}};
+        if (room)
+            ready[0] = (struct pollfd){.fd = 0, .events = POLLIN};
         if (poll(ready, 3, -1) < 0)
             continue;
-        if (ready[0].revents && !carry_some(0, streams->ours[0]))
+        if (room && ready[0].revents && !carry_some(0, streams->ours[0], _POSIX_PIPE_BUF))
             end(&streams->ours[0]);
         for (int i = 1; i < 3; i++)
-            if (ready[i].revents && !carry_some(streams->ours[i], i))
+            if (ready[i].revents && !carry_some(streams->ours[i], i, MOST))
                 end(&streams->ours[i]);
     }
     return NULL;

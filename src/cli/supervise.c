@@ -133,8 +133,12 @@ static bool waits(const struct watched *rank) {
                : rank->shared->state == RF_STATE_WAITING;
 }
 
+static bool is_here(const struct watch *watch, const struct rf_progress *rank) {
+    return strcmp(rank->host, watch->host) == 0;
+}
+
 static bool is_gone(const struct watch *watch, const struct rf_progress *rank) {
-    return strcmp(rank->host, watch->host) == 0 && rf_process_gone(rank->pid);
+    return is_here(watch, rank) && rf_process_gone(rank->pid);
 }
 
 /* Does nobody get on by himself: each rank waits for another, has finished, or is gone? */
@@ -265,8 +269,8 @@ static void let_ranks_end(const struct watch *watch) {
     for (int i = 0; i < STEPS && left; i++) {
         left = false;
         for (size_t j = 0; j < watch->count; j++)
-            left = left || (strcmp(watch->list[j].shared->host, watch->host) == 0 &&
-                            !rf_process_gone(watch->list[j].shared->pid));
+            left = left || (is_here(watch, watch->list[j].shared) &&
+                            !is_gone(watch, watch->list[j].shared));
         if (left)
             nanosleep(&step, NULL);
     }

@@ -1,5 +1,4 @@
 #include "verdict.h"
-#include "utf8.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "places.h"
 #include "status.h"
 #include "text.h"
+#include "utf8.h"
 
 /* A rank that did not reach its end; the one that died in its own code rather than those that
    waited for it and were ended by the launcher. */

@@ -101,8 +101,8 @@ static bool is_internal(const char *path) {
 }
 
 static void look_up(uintptr_t address, struct rf_address *entry) {
-    int before = errno; /* of a call that is being recorded */
     struct search search = {.address = address, .module = &entry->module};
+    int before = errno; /* of a call that is being recorded */
     dl_iterate_phdr(visit, &search);
     errno = before;
     entry->address = address;

@@ -101,10 +101,10 @@ void rf_kept_release(void);
 
 /* As realloc, but it succeeds or ends the run. */
 void *rf_kept_room(void *old, size_t size) __attribute__((returns_nonnull));
-/* An array with room for one more. */
-void *rf_kept_grown(void *entries, int32_t count, int32_t *room, size_t size);
 /* The same for a key that is not in the table yet. */
 void rf_kept_enter(struct rf_handle_map *map, uint64_t key, uint32_t place);
+/* An array with room for one more. */
+void *rf_kept_grown(void *entries, int32_t count, int32_t *room, size_t size);
 
 /* ---- kept_start.c ---- */
 

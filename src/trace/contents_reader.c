@@ -36,7 +36,7 @@ struct cached {
 
 struct rf_contents_reader {
     char path[4096], tail_path[4096];
-    int file, tail; /* tail -1: there is none, or none to be trusted */
+    struct rf_own_file file, tail; /* tail -1: there is none, or none to be trusted */
     uint64_t file_bytes;
     uint64_t id;
     uint32_t chunk;                  /* the length of all but the last */
@@ -135,10 +135,9 @@ static bool damaged(const struct rf_contents_reader *reader, uint64_t offset,
 }
 
 /* Reads what stands before the payload and checks all but the checksum. */
-static bool read_chunk_head(const struct rf_contents_reader *reader, uint64_t number,
-                            uint64_t offset, struct rf_contents_chunk *chunk,
-                            struct rf_error *error) {
-    size_t got = rf_read_at(reader->file, chunk, sizeof *chunk, offset);
+static bool read_chunk_head(struct rf_contents_reader *reader, uint64_t number, uint64_t offset,
+                            struct rf_contents_chunk *chunk, struct rf_error *error) {
+    size_t got = rf_read_own(&reader->file, reader->path, chunk, sizeof *chunk, offset);
     if (got < sizeof *chunk)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is cut off at byte %" PRIu64, reader->path,
                        offset + got);
@@ -179,19 +178,19 @@ static bool note_chunk(struct rf_contents_reader *reader, uint64_t offset, struc
 static bool find_chunks(struct rf_contents_reader *reader, struct rf_error *error) {
     struct rf_contents_chunk chunk;
     uint64_t offset = sizeof(struct rf_contents_head);
-    while (reader->tail < 0 || reader->chunks < reader->tail_number) {
+    while (reader->tail.number < 0 || reader->chunks < reader->tail_number) {
         if (!read_chunk_head(reader, reader->chunks, offset, &chunk, error))
             return false;
         uint64_t next = offset + sizeof chunk + chunk.stored;
         if (chunk.type == RF_CONTENTS_END) {
-            if (reader->tail >= 0 || chunk.check != rf_contents_chunk_check(&chunk, NULL))
+            if (reader->tail.number >= 0 || chunk.check != rf_contents_chunk_check(&chunk, NULL))
                 return damaged(reader, offset, error);
             return next == reader->file_bytes ||
                    rf_fail(error, RF_EXIT_TRACE, "%s: goes on after its end, at byte %" PRIu64,
                            reader->path, next);
         }
         /* Only the last one may be short: positions are turned into numbers by a division. */
-        if (reader->end % reader->chunk || (reader->tail >= 0 && chunk.raw < reader->chunk))
+        if (reader->end % reader->chunk || (reader->tail.number >= 0 && chunk.raw < reader->chunk))
             return damaged(reader, offset, error);
         if (!note_chunk(reader, offset, error))
             return false;
@@ -208,23 +207,23 @@ struct rf_contents_reader *rf_contents_open(const char *path, struct rf_error *e
         rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: out of memory", path);
         return NULL;
     }
-    reader->file = reader->tail = -1;
+    reader->file.number = reader->tail.number = -1;
     struct stat status;
     struct rf_contents_head head;
     if (!rf_contents_tail_name(reader->tail_path, sizeof reader->tail_path, path, error))
         goto fail;
     snprintf(reader->path, sizeof reader->path, "%s", path);
-    reader->file = rf_descriptor_aside(open(path, O_RDONLY | O_CLOEXEC));
-    if (reader->file < 0) {
+    reader->file = rf_own_file(open(path, O_RDONLY | O_CLOEXEC));
+    if (reader->file.number < 0) {
         rf_fail(error, RF_EXIT_TRACE, "%s: cannot open it: %s", path, strerror(errno));
         goto fail;
     }
-    if (fstat(reader->file, &status) || !S_ISREG(status.st_mode)) {
+    if (fstat(reader->file.number, &status) || !S_ISREG(status.st_mode)) {
         rf_fail(error, RF_EXIT_TRACE, "%s: is not a regular file", path);
         goto fail;
     }
     reader->file_bytes = (uint64_t)status.st_size;
-    if (!read_head(reader->file, path, RF_CONTENTS_MAGIC, &head, error))
+    if (!read_head(reader->file.number, path, RF_CONTENTS_MAGIC, &head, error))
         goto fail;
     reader->id = head.id;
     reader->chunk = head.chunk_bytes;
@@ -234,20 +233,20 @@ struct rf_contents_reader *rf_contents_open(const char *path, struct rf_error *e
         goto fail;
     }
     rf_packing_load(&reader->packing);
-    int tail = rf_descriptor_aside(open(reader->tail_path, O_RDONLY | O_CLOEXEC));
-    if (tail < 0 && errno != ENOENT)
+    struct rf_own_file tail = rf_own_file(open(reader->tail_path, O_RDONLY | O_CLOEXEC));
+    if (tail.number < 0 && errno != ENOENT)
         rf_fail(&reader->ending, RF_EXIT_TRACE, "%s: cannot open it: %s", reader->tail_path,
                 strerror(errno));
-    if (tail >= 0 && open_tail(reader, tail))
+    if (tail.number >= 0 && open_tail(reader, tail.number))
         reader->tail = tail;
-    else if (tail >= 0)
-        close(tail);
+    else
+        rf_own_file_close(&tail);
     struct rf_error found = {0};
     if (!find_chunks(reader, &found)) {
         /* Without the tail that it needs, the file is cut off; the tail is the cause then. */
-        if (reader->tail >= 0 || !reader->ending.text[0])
+        if (reader->tail.number >= 0 || !reader->ending.text[0])
             reader->ending = found;
-    } else if (reader->tail < 0) {
+    } else if (reader->tail.number < 0) {
         reader->ending.text[0] = 0; /* a tail is of no interest if the file is whole */
     }
     return reader;
@@ -261,7 +260,8 @@ static bool unpack(struct rf_contents_reader *reader, uint64_t number, struct ca
     uint64_t offset = reader->offsets[number];
     if (!read_chunk_head(reader, number, offset, &chunk, &reader->error))
         return false;
-    size_t got = rf_read_at(reader->file, reader->stored, chunk.stored, offset + sizeof chunk);
+    size_t got = rf_read_own(&reader->file, reader->path, reader->stored, chunk.stored,
+                             offset + sizeof chunk);
     if (got < chunk.stored)
         return rf_fail(&reader->error, RF_EXIT_TRACE, "%s: cannot be read at byte %" PRIu64,
                        reader->path, offset + sizeof chunk + got);
@@ -289,7 +289,7 @@ static bool unpack(struct rf_contents_reader *reader, uint64_t number, struct ca
 static bool take_tail(struct rf_contents_reader *reader, struct cached *to) {
     size_t start = offsetof(struct rf_contents_tail, data);
     to->bytes = committed_length(reader) - reader->tail_number * reader->chunk;
-    size_t got = rf_read_at(reader->tail, to->data, to->bytes, start);
+    size_t got = rf_read_own(&reader->tail, reader->tail_path, to->data, to->bytes, start);
     return got == to->bytes || rf_fail(&reader->error, RF_EXIT_TRACE, "%s: is cut off at byte %zu",
                                        reader->tail_path, start + got);
 }
@@ -297,7 +297,7 @@ static bool take_tail(struct rf_contents_reader *reader, struct cached *to) {
 /* The chunk with the last put is checked up to there by the tail's own check, wherever it lies. */
 static bool check_committed(struct rf_contents_reader *reader, const struct cached *chunk) {
     uint64_t length = committed_length(reader);
-    if (reader->tail < 0 || (length - 1) / reader->chunk != chunk->number)
+    if (reader->tail.number < 0 || (length - 1) / reader->chunk != chunk->number)
         return true;
     uint64_t part = length - chunk->number * reader->chunk;
     if (part <= chunk->bytes &&
@@ -450,10 +450,8 @@ void rf_contents_reader_close(struct rf_contents_reader *reader) {
         return;
     for (unsigned i = 0; i < CACHED; i++)
         free(reader->cached[i].data);
-    if (reader->file >= 0)
-        close(reader->file);
-    if (reader->tail >= 0)
-        close(reader->tail);
+    rf_own_file_close(&reader->file);
+    rf_own_file_close(&reader->tail);
     rf_packing_unload(&reader->packing);
     free(reader->offsets);
     free(reader->stored);

@@ -67,9 +67,8 @@ static bool append(struct rf_contents_writer *writer, struct iovec *parts, int c
     struct rf_shield shield;
     rf_shield_raise(&shield);
     uint64_t at = writer->file_bytes;
-    int file = writer->file.number;
-    int cause = rf_own_file_is_open(&writer->file) ? 0 : EBADF; /* the program has closed it */
-    bool mine = !cause;
+    bool open = rf_own_file_ensure(&writer->file, writer->path, O_RDWR);
+    int file = writer->file.number, cause = open ? 0 : errno;
     for (; count && !cause; parts++, count--)
         while (parts->iov_len && !cause) {
             ssize_t wrote = pwrite(file, parts->iov_base, parts->iov_len, (off_t)at);
@@ -82,7 +81,7 @@ static bool append(struct rf_contents_writer *writer, struct iovec *parts, int c
             parts->iov_base = (char *)parts->iov_base + wrote;
             parts->iov_len -= (size_t)wrote;
         }
-    if (cause && mine && ftruncate(file, (off_t)writer->file_bytes))
+    if (cause && open && ftruncate(file, (off_t)writer->file_bytes))
         at = writer->file_bytes; /* the torn chunk stays, and is told from a whole one */
     rf_shield_lower(&shield);
     errno = cause;

@@ -1,5 +1,6 @@
 #include "own_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -15,7 +16,7 @@ static int far_away(void) {
     return limit.rlim_cur > ROOM ? (int)limit.rlim_cur - ROOM : 0;
 }
 
-int rf_descriptor_aside(int descriptor) {
+static int move_aside(int descriptor) {
     int aside = descriptor < 0 ? -1 : fcntl(descriptor, F_DUPFD_CLOEXEC, far_away());
     if (aside < 0)
         return descriptor;
@@ -28,7 +29,7 @@ static bool get_facts(int descriptor, struct stat *facts) {
 }
 
 struct rf_own_file rf_own_file(int descriptor) {
-    struct rf_own_file file = {.number = rf_descriptor_aside(descriptor)};
+    struct rf_own_file file = {.number = move_aside(descriptor)};
     struct stat facts;
     if (get_facts(file.number, &facts)) {
         file.device = facts.st_dev;
@@ -41,6 +42,21 @@ bool rf_own_file_is_open(const struct rf_own_file *file) {
     struct stat facts;
     return get_facts(file->number, &facts) && facts.st_dev == file->device &&
            facts.st_ino == file->inode;
+}
+
+bool rf_own_file_ensure(struct rf_own_file *file, const char *path, int flags) {
+    if (rf_own_file_is_open(file))
+        return true;
+    struct rf_own_file again = rf_own_file(open(path, flags | O_CLOEXEC));
+    if (again.number < 0)
+        return false;
+    if (again.device == file->device && again.inode == file->inode) {
+        *file = again;
+        return true;
+    }
+    rf_own_file_close(&again);
+    errno = ENOENT;
+    return false;
 }
 
 void rf_own_file_close(struct rf_own_file *file) {

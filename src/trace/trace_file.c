@@ -26,6 +26,12 @@ size_t rf_read_at(int file, void *to, size_t bytes, uint64_t offset) {
     return got;
 }
 
+size_t rf_read_own(struct rf_own_file *file, const char *path, void *to, size_t bytes,
+                   uint64_t offset) {
+    bool open = rf_own_file_ensure(file, path, O_RDONLY);
+    return open ? rf_read_at(file->number, to, bytes, offset) : 0;
+}
+
 bool rf_trace_file_open(struct rf_trace_file *trace, struct rf_error *error) {
     trace->file = rf_own_file(open(trace->path, O_RDONLY | O_CLOEXEC));
     if (trace->file.number < 0) {
@@ -48,16 +54,9 @@ void rf_trace_file_close(struct rf_trace_file *trace) {
     trace->room = 0;
 }
 
-/* A program that has closed what is not its own must not make a difference. */
-static size_t read_at(struct rf_trace_file *trace, void *to, size_t bytes, uint64_t offset) {
-    if (!rf_own_file_is_open(&trace->file))
-        trace->file = rf_own_file(open(trace->path, O_RDONLY | O_CLOEXEC));
-    return rf_read_at(trace->file.number, to, bytes, offset);
-}
-
 bool rf_trace_file_header(struct rf_trace_file *trace, struct rf_error *error) {
     struct rf_trace_header header;
-    size_t got = read_at(trace, &header, sizeof header, 0);
+    size_t got = rf_read_own(&trace->file, trace->path, &header, sizeof header, 0);
     if (got < sizeof header)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is cut off at byte %zu, inside its header",
                        trace->path, got);
@@ -96,7 +95,7 @@ static bool check_holds(const struct rf_chunk *chunk, const uint8_t *payload) {
 
 bool rf_trace_file_chunk(struct rf_trace_file *trace, uint64_t offset, struct rf_chunk *chunk,
                          struct rf_error *error) {
-    size_t got = read_at(trace, chunk, sizeof *chunk, offset);
+    size_t got = rf_read_own(&trace->file, trace->path, chunk, sizeof *chunk, offset);
     if (got < sizeof *chunk)
         return rf_fail(error, RF_EXIT_TRACE, "%s: is cut off at byte %" PRIu64 ", inside a chunk",
                        trace->path, offset + got);
@@ -113,7 +112,7 @@ bool rf_trace_file_chunk(struct rf_trace_file *trace, uint64_t offset, struct rf
     if (!reserve(trace, chunk->bytes + 1u))
         return rf_fail(error, RF_EXIT_TRACE, "%s: out of memory at byte %" PRIu64, trace->path,
                        offset);
-    got = read_at(trace, trace->payload, chunk->bytes, start);
+    got = rf_read_own(&trace->file, trace->path, trace->payload, chunk->bytes, start);
     if (got < chunk->bytes)
         return rf_fail(error, RF_EXIT_TRACE, "%s: cannot be read at byte %" PRIu64, trace->path,
                        start + got);

@@ -26,5 +26,8 @@ bool rf_trace_file_chunk(struct rf_trace_file *trace, uint64_t offset, struct rf
                          struct rf_error *error);
 /* Reads up to `bytes` at the offset; returns how many there were. */
 size_t rf_read_at(int file, void *to, size_t bytes, uint64_t offset);
+/* The same. A program that has closed what is not its own must not make a difference. */
+size_t rf_read_own(struct rf_own_file *file, const char *path, void *to, size_t bytes,
+                   uint64_t offset);
 
 #endif

@@ -1,6 +1,7 @@
 #include "writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <string.h>
@@ -92,10 +93,8 @@ bool rf_writer_chunk(struct rf_writer *writer, struct rf_chunk *chunk,
         parts[used++] = (struct iovec){(void *)(uintptr_t)pieces[i].data, pieces[i].bytes};
     }
     chunk->check = XXH3_64bits_digest(&state);
-    if (!rf_own_file_is_open(&writer->file)) {
-        errno = EBADF; /* the program has closed it */
+    if (!rf_own_file_ensure(&writer->file, writer->trace_path, O_RDWR))
         return false;
-    }
     /* Always at the end of what is whole, so that a later attempt overwrites a torn one. */
     if (write_all(writer->file.number, parts, used, (off_t)writer->trace_bytes)) {
         writer->trace_bytes += sizeof *chunk + chunk->bytes;

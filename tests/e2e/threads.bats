@@ -197,11 +197,10 @@ int main(int count, char **words) {
     pthread_t thread;
     pthread_create(&thread, NULL, run, NULL);
     printf("%d\n", open("/dev/null", O_RDONLY));
-    if (count > 1) {
+    if (count > 1)
         close_range(3, ~0u, 0);
-        for (int i = 3; i < 1024; i++)
-            open(words[1], O_RDWR | O_CREAT, 0600);
-    }
+    for (int i = 3; count > 2 && i < 1024; i++)
+        open(words[2], O_RDWR | O_CREAT, 0600);
     return pthread_join(thread, NULL);
 }
 EOT
@@ -213,7 +212,15 @@ EOT
     expect_status 0
     [ "$output" = "$plain" ]
     rm -rf trace
-    record "${launch[@]}" mine
+    record "${launch[@]}" close
+    expect_status 0
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    replay trace
+    expect_status 0
+    expect_in "$stderr" "no difference"
+    rm -rf trace
+    record "${launch[@]}" close mine
     expect_status 0
     [ ! -s mine ]
     replay trace
