@@ -63,7 +63,7 @@ static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols
     }
     json_object_set_new(object, "end", json_string(ends[rank->ending.how]));
     json_object_set_new(object, "code", json_integer(rank->ending.code));
-    if (rank->ending.how == RF_END_NONE && rank->ending.code)
+    if (rank->ending.how == RF_END_NONE && rank->ending.code > 0)
         json_object_set_new(object, "signal", json_integer(rank->ending.code));
     json_object_set_new(object, "incomplete", json_boolean(rank->ending.incomplete));
     json_object_set_new(object, "unmatched", json_integer((json_int_t)rank->unmatched));

@@ -194,11 +194,17 @@ char *rf_summary_unsupported(const struct rf_summary *summary) {
     return all;
 }
 
-/* It ended by a signal, whether that is known or not. */
+static char *cause_text(int32_t code) {
+    const char *name = code > 0 ? sigabbrev_np(code) : NULL;
+    if (code == RF_REPLACED)
+        return rf_copy("replaced by another program");
+    return name ? rf_text("ended by SIG%s", name) : rf_copy("killed or crashed");
+}
+
+/* It did not come to an end by itself. */
 static char *cut_off_text(const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
     const struct rf_ending *ending = &rank->ending;
-    const char *name = ending->code > 0 ? sigabbrev_np(ending->code) : NULL;
-    char *how = name ? rf_text("ended by SIG%s", name) : rf_copy("killed or crashed");
+    char *how = cause_text(ending->code);
     char place[RF_PLACE_TEXT] = "";
     if (rank->site.function[0])
         rf_symbols_place(symbols, &rank->module, rank->site.offset, place);

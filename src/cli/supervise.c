@@ -209,6 +209,18 @@ static void tell_of_windows(const struct watch *watch, double seconds) {
                    watch->list[i].rank, seconds, seconds == 1 ? "" : "s");
 }
 
+/* Nor does one end that has played all, but joins a thread that waits for a message, perhaps, which
+   does not come to a rank alone. */
+static void tell_of_finished(const struct watch *watch, double seconds) {
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct rf_progress *rank = watch->list[i].shared;
+        if (rank->state == RF_STATE_FINISHED && is_here(watch, rank) && !is_gone(watch, rank))
+            rf_say("rank %d has played its recording to the end, but has not ended for %g "
+                   "second%s since; the replay goes on",
+                   watch->list[i].rank, seconds, seconds == 1 ? "" : "s");
+    }
+}
+
 /* How long nothing has moved. */
 struct stillness {
     double looked_at;
@@ -348,6 +360,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             still.wait == 0 && !still.told && !supervision->quiet) {
             tell(&watch, supervision->stall_timeout);
             tell_of_windows(&watch, supervision->stall_timeout);
+            tell_of_finished(&watch, supervision->stall_timeout);
             still.told = true; /* once for each time */
         }
         wait_a_little(child_handle);

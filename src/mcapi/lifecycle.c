@@ -21,7 +21,7 @@ static void note_signal(int number) {
     for (struct rf_mcapi_node *node = __atomic_load_n(&rf_nodes, __ATOMIC_ACQUIRE); node;
          node = node->next)
         if (rf_recording(node))
-            rf_recorder_signal(&node->session.recorder, number);
+            rf_recorder_cut_off(&node->session.recorder, number);
 }
 
 static void stop(int code) {

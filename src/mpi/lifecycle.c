@@ -18,7 +18,7 @@ static pid_t owner;
 /* A replay whose threads call lets the others come to where they were when one of them crashed. */
 static void note_signal(int number) {
     if (rf_recording())
-        rf_recorder_signal(&rf_the_session.recorder, number);
+        rf_recorder_cut_off(&rf_the_session.recorder, number);
     if (rf_the_session.mode != RF_REPLAYING && rf_the_session.mode != RF_RECORDING_AGAIN)
         return;
     rf_the_session.replayer.progress->signal = (uint32_t)number;

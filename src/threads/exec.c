@@ -5,13 +5,18 @@
 
 #include "threads/hook.h"
 
+static void note(struct rf_thread *self, uint32_t state, int32_t code) {
+    __atomic_store_n(&self->record->state, state, __ATOMIC_RELEASE);
+    rf_recorder_cut_off(&rf_the_session.recorder, code);
+}
+
 /* This thread, if it is one that is recorded or replayed; a child made by vfork looks like it. */
 static struct rf_thread *begin(uintptr_t address) {
     struct rf_thread *self = rf_here();
     if (!self || !rf_threads_are_ours())
         return NULL;
     if (!rf_threads.replays)
-        __atomic_store_n(&self->record->state, RF_THREAD_REPLACED, __ATOMIC_RELEASE);
+        note(self, RF_THREAD_REPLACED, RF_REPLACED);
     else if (self->cursor.record->state == RF_THREAD_REPLACED && rf_turn_cut(self))
         rf_threads_await_others(self, RF_OP_EXEC, address);
     return self;
@@ -20,7 +25,7 @@ static struct rf_thread *begin(uintptr_t address) {
 /* It has failed. */
 static int end(struct rf_thread *self, int code) {
     if (self && !rf_threads.replays)
-        __atomic_store_n(&self->record->state, RF_THREAD_RUNS, __ATOMIC_RELEASE);
+        note(self, RF_THREAD_RUNS, 0);
     return code;
 }
 

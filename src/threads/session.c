@@ -296,7 +296,7 @@ void rf_thread_enter(struct rf_thread *self) {
    that crashes before that differs, which the command line sees. */
 static void note_signal(int number) {
     if (rf_the_session.recorder.on)
-        rf_recorder_signal(&rf_the_session.recorder, number);
+        rf_recorder_cut_off(&rf_the_session.recorder, number);
     if (rf_the_session.mode != RF_REPLAYING || number == SIGTERM || number == SIGINT ||
         (rf_self && !rf_self->free && !rf_turn_cut(rf_self)))
         return;

@@ -55,6 +55,9 @@ enum rf_end {
     RF_END_EXIT,     /* it exited without finishing properly; code is the exit status */
 };
 
+/* With RF_END_NONE the code is the signal that ended the process, 0 if that is not known, or: */
+#define RF_REPLACED (-1) /* another program took its place */
+
 /* A packed word names the kind, the channel and the call site of an event. */
 #define RF_KIND_BITS 4
 #define RF_KIND_MASK ((1u << RF_KIND_BITS) - 1)

@@ -12,7 +12,7 @@ struct rf_reader;
 /* How the stream ends, known once rf_reader_next() returned RF_READ_END. */
 struct rf_ending {
     enum rf_end how; /* RF_END_NONE: killed or crashed; everything before it is in the stream */
-    int32_t code;    /* what it aborted or exited with; RF_END_NONE: the signal, 0 if not known */
+    int32_t code;    /* what it aborted or exited with; RF_END_NONE: see there */
     struct rf_in_flight in_flight; /* only for RF_END_NONE */
     bool incomplete;               /* recording stopped before the program did (disk full …) */
     char reason[128];              /* why it is incomplete */

@@ -389,10 +389,10 @@ static void note_end(struct rf_log *log, enum rf_end how, int32_t code) {
                      __ATOMIC_RELEASE);
 }
 
-void rf_recorder_signal(struct rf_recorder *recorder, int32_t number) {
+void rf_recorder_cut_off(struct rf_recorder *recorder, int32_t code) {
     struct rf_writer *writer = recorder->writer;
     if (recorder->on && writer && writer->process == getpid())
-        note_end(writer->log, RF_END_NONE, number);
+        note_end(writer->log, RF_END_NONE, code);
 }
 
 void rf_recorder_close(struct rf_recorder *recorder, enum rf_end how, int32_t code) {

@@ -48,8 +48,8 @@ bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
 void rf_recorder_sparing(struct rf_recorder *recorder);
 /* Codes the rest, writes the end and closes the file; removes the log. Idempotent. */
 void rf_recorder_close(struct rf_recorder *recorder, enum rf_end how, int32_t code);
-/* Notes that a signal ends the process; one store, for use in its handler. */
-void rf_recorder_signal(struct rf_recorder *recorder, int32_t number);
+/* Notes what ends the process: a signal, or RF_REPLACED. One store, for use in a handler. */
+void rf_recorder_cut_off(struct rf_recorder *recorder, int32_t code);
 /* In a forked child: stop recording and forget everything without touching the files. */
 void rf_recorder_abandon(struct rf_recorder *recorder);
 

@@ -122,6 +122,25 @@ PROGRAM
 @test "Open MPI: a function that is not recorded stands still" { check_unrecorded_stall openmpi; }
 @test "MPICH: a function that is not recorded stands still" { check_unrecorded_stall mpich; }
 
+@test "a rank that has played all and does not end is named" {
+    compile mpich lasting <<'PROGRAM'
+#include <mpi.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    MPI_Init(&argc, &argv);
+    MPI_Finalize();
+    sleep(getenv("LASTS") ? 3 : 0);
+}
+PROGRAM
+    "$REFRAIN" record -q "${launch[@]}"
+    LASTS=1 run_apart timeout -k 5 60 "$REFRAIN" replay --stall-timeout 1
+    expect_status 0
+    expect_in "$stderr" "rank 0 has played its recording to the end, but has not ended for 1 second since"
+    expect_in "$stderr" "rank 1 has played"
+}
+
 @test "a replay that is told to end does so, even if its command does not" {
     launch openmpi 2 recv_wildcard
     "$REFRAIN" record -q "${launch[@]}" > recorded.text

@@ -279,6 +279,8 @@ EOT
     expect_status 0
     expect_same
     expect_in "$stderr" "no difference"
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "rank 0 was replaced by another program"
 }
 
 @test "a plug-in that is bound deeply" {

@@ -78,7 +78,7 @@ static void events_come_back(void **unused) {
         assert_int_equal(rf_reader_ending(reader)->how, RF_END_NONE);
         assert_int_equal(rf_reader_ending(reader)->code, 0);
         rf_reader_close(reader);
-        rf_recorder_signal(&recorder, SIGSEGV);
+        rf_recorder_cut_off(&recorder, SIGSEGV);
         reader = open_reader(directory);
         mirror_compare(&mirror, reader, RF_READ_END);
         assert_int_equal(rf_reader_ending(reader)->how, RF_END_NONE);
@@ -285,7 +285,7 @@ static void forked_children_leave_the_files_alone(void **unused) {
     pid_t child = fork();
     assert_true(child >= 0);
     if (!child) {
-        rf_recorder_signal(&recorder, SIGABRT);
+        rf_recorder_cut_off(&recorder, SIGABRT);
         rf_recorder_abandon(&recorder);
         for (int i = 0; i < 1000000; i++)
             rf_recorder_put(&recorder, rf_pack(RF_RECV, 0, 1), i, i, 1);
