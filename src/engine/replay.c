@@ -106,11 +106,13 @@ const struct rf_event *rf_replay_peek(struct rf_session *session) {
 }
 
 const struct rf_event *rf_replay_need(struct rf_session *session) {
-    for (;;) {
+    /* One that waits for ever must not seem to do something. */
+    enum { SHORTEST = 1000000, LONGEST = 64000000 };
+    for (long pause = SHORTEST;; pause = pause < LONGEST ? pause * 2 : LONGEST) {
         const struct rf_event *event = rf_replay_peek(session);
         if (event || !rf_replay_at_cut(session))
             return event;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
     }
 }
 
