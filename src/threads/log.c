@@ -38,6 +38,7 @@ static char *map_piece(uint32_t number) {
                        : MAP_FAILED;
     if (mapped == MAP_FAILED)
         return NULL;
+    madvise(mapped, PIECE_BYTES, MADV_RANDOM); /* there is nothing to be read ahead */
     if (__atomic_compare_exchange_n(&pieces[number], &known, mapped, false, __ATOMIC_ACQ_REL,
                                     __ATOMIC_ACQUIRE))
         return mapped;

@@ -152,6 +152,7 @@ static bool create_tail(struct rf_contents_writer *writer, uint64_t id, struct r
     if (memory == MAP_FAILED)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot set aside %zu KiB: %s",
                        writer->tail_path, tail_size(writer) >> 10, strerror(cause));
+    madvise(memory, tail_size(writer), MADV_RANDOM); /* there is nothing to be read ahead */
     writer->tail = memory;
     writer->tail->number = rf_seal(0);
     writer->tail->incomplete = rf_seal(0);

@@ -39,8 +39,8 @@ static struct rf_log *map_log(int file, const char *path, struct rf_error *error
         cause = errno;
     }
     if (memory != MAP_FAILED) {
-        /* Little of the tables is used: reading ahead would fill all of their pages. */
-        madvise(memory, offsetof(struct rf_log, ring), MADV_RANDOM);
+        /* There is nothing to be read ahead, and the first call would wait for it. */
+        madvise(memory, sizeof(struct rf_log), MADV_RANDOM);
         return memory;
     }
     rf_fail(error, RF_EXIT_ENVIRONMENT, "%s: cannot set aside %zu KiB for the log: %s", path,
@@ -161,10 +161,8 @@ bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
 }
 
 void rf_recorder_sparing(struct rf_recorder *recorder) {
-    struct rf_log *log = recorder->writer->log;
     recorder->sparing = true;
     recorder->end = recorder->next + FEW_SLOTS;
-    madvise(log->ring, sizeof log->ring, MADV_RANDOM);
 }
 
 /* ---- appending ---------------------------------------------------------------------------- */
