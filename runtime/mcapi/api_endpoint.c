@@ -71,18 +71,17 @@ static bool name_in_use(const struct mc_segment *segment, uint32_t number) {
    names gives old ones away; then it is the oldest. */
 static uint32_t number_name(struct mc_segment *segment, const struct mc_local_node *node,
                             uint32_t port) {
-    const struct mc_name name = {node->domain, node->node, port};
-    for (uint32_t i = 0; i < segment->names_used; i++)
-        if (memcmp(mc_name_at(segment, i), &name, sizeof name) == 0)
-            return i;
-    uint32_t number = segment->names_used;
+    uint32_t number = mc_name_find(segment, node->domain, node->node, port);
+    if (number != MC_NONE)
+        return number;
+    number = segment->names_used;
     if (number == segment->names) {
         do {
             number = segment->next_name;
             segment->next_name = number + 1 < segment->names ? number + 1 : 0;
         } while (name_in_use(segment, number));
     }
-    *mc_name_at(segment, number) = name;
+    *mc_name_at(segment, number) = (struct mc_name){node->domain, node->node, port, 0};
     if (number == segment->names_used)
         __atomic_store_n(&segment->names_used, number + 1, __ATOMIC_RELEASE);
     return number;
@@ -94,6 +93,7 @@ static void fill_in(struct mc_segment *segment, struct mc_endpoint *endpoint,
     endpoint->node = node->node;
     endpoint->port = port;
     endpoint->name = number_name(segment, node, port);
+    endpoint->life = ++mc_name_at(segment, endpoint->name)->made;
     endpoint->process = mc_the_job.process;
     endpoint->node_place = node->place;
     endpoint->get_count = 0;
@@ -217,6 +217,7 @@ MC_API void mcapi_endpoint_get_i(mcapi_domain_t domain_id, mcapi_node_t node_id,
     *status = MCAPI_PENDING;
     if (mc_request_poll(node, get) == MC_COMPLETE) {
         *status = MCAPI_SUCCESS;
+        mc_the_thread.life = get->life;
         mc_request_complete(node, get, request);
     }
 }
@@ -245,6 +246,7 @@ MC_API mcapi_endpoint_t mcapi_endpoint_get(mcapi_domain_t domain_id, mcapi_node_
                              .found = &found};
     struct mc_request *one = &get;
     mc_wait_requests(node, &one, 1, timeout, status);
+    mc_the_thread.life = get.life;
     return found;
 }
 

@@ -1,5 +1,6 @@
 /* What mcapix.h offers to tools, and to programs that want more than the specification has. */
 #include "api.h"
+#include "completion.h"
 #include "node.h"
 
 const char mc_for_tools = 0;
@@ -44,6 +45,37 @@ MC_API void mcapix_expect_all(void) {
 MC_API unsigned mcapix_requests(void) {
     const struct mc_local_node *node = mc_current();
     return node ? node->capacity : 0;
+}
+
+MC_API unsigned mcapix_life(void) {
+    return mc_the_thread.life;
+}
+
+MC_API unsigned mcapix_lives(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port) {
+    struct mc_segment *segment = mc_current() ? mc_the_job.segment : NULL;
+    if (!segment)
+        return 0;
+    mc_segment_lock(segment);
+    uint32_t name = mc_name_find(segment, domain, node, port);
+    unsigned made = name == MC_NONE ? 0 : mc_name_at(segment, name)->made;
+    mc_segment_unlock(segment);
+    return made;
+}
+
+MC_API int mcapix_taken(mcapi_request_t request, struct mcapix_origin *out) {
+    struct mc_local_node *node = mc_current();
+    if (!node || !out)
+        return 0;
+    mc_lock(&node->lock);
+    const struct mc_request *found = mc_request_find(node, request);
+    bool taken =
+        found && found->kind == MC_REQUEST_RECEIVE && found->state != MC_CANCELLED &&
+        __atomic_load_n(&found->post.done, __ATOMIC_ACQUIRE) &&
+        (found->post.status == MCAPI_SUCCESS || found->post.status == MCAPI_ERR_MSG_TRUNCATED);
+    if (taken)
+        *out = found->post.origin;
+    mc_unlock(&node->lock);
+    return taken;
 }
 
 MC_API int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain,

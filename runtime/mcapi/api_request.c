@@ -20,6 +20,8 @@ static bool tell(struct mc_request *request, size_t *size, mcapi_status_t *statu
     if (request->kind == MC_REQUEST_RECEIVE &&
         (*status == MCAPI_SUCCESS || *status == MCAPI_ERR_MSG_TRUNCATED))
         mc_deliver(&request->post.origin);
+    if (request->kind == MC_REQUEST_GET)
+        mc_the_thread.life = request->life;
     return true;
 }
 

@@ -45,9 +45,14 @@ static void poll_get(struct mc_local_node *node, struct mc_request *request) {
         if (!handle || endpoint->domain != request->domain || endpoint->node != request->node ||
             endpoint->port != request->port)
             continue;
+        uint32_t life = endpoint->life;
+        /* Somebody may have deleted it meanwhile, and made another one in its place. */
+        if (__atomic_load_n(&endpoint->handle, __ATOMIC_ACQUIRE) != handle)
+            continue;
         mc_lock(&node->lock);
         if (request->state == MC_PENDING) {
             *request->found = handle;
+            request->life = life;
             __atomic_add_fetch(&endpoint->get_count, 1, __ATOMIC_RELAXED);
             __atomic_store_n(&endpoint->get_source, (uint64_t)node->domain << 32 | node->node,
                              __ATOMIC_RELAXED);

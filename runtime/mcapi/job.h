@@ -90,6 +90,7 @@ struct mc_request {
     struct mc_post post;
     uint32_t domain, node, port; /* of the endpoint to get */
     mcapi_endpoint_t *found;
+    uint32_t life; /* of the one that was found */
 };
 
 struct mc_local_node {
@@ -123,6 +124,7 @@ struct mc_thread {
     struct mc_local_node *node;
     uint64_t serial;
     uint32_t delivered;
+    uint32_t life;     /* of the endpoint that the last get has found */
     uint32_t expected; /* of whom alone it wants to hear when it sleeps; 0: of all */
     struct mcapix_origin origin;
 };

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define MC_MAGIC 0x6d636170695f3031u
-#define MC_LAYOUT 2u
+#define MC_LAYOUT 3u
 #define MC_LINE 64u
 #define MC_PROCESSES 256u
 #define MC_INDEX_BITS 12u /* of an endpoint's handle; the rest is its generation */
@@ -66,6 +66,7 @@ struct mc_name {
     uint32_t domain;
     uint32_t node;
     uint32_t port;
+    uint32_t made; /* endpoints of this name, one after the other */
 };
 #define MC_NAMES_MOST 65535u
 #define MC_NAMES_PER_ENDPOINT 64u
@@ -139,6 +140,7 @@ struct mc_endpoint {
     uint64_t get_source; /* domain and node of the last one */
     uint32_t populated;  /* its queues have memory */
     uint32_t name;       /* the number of its name */
+    uint32_t life;       /* which of the endpoints of its name it is, from 1 */
     alignas(MC_LINE) struct mc_bell arrival;
     uint32_t expected; /* of whom alone its sleepers want to hear, see mc_sender_key(); 0: of all */
     alignas(MC_LINE) struct mc_bell space;

@@ -69,6 +69,16 @@ static void lay_out(struct mc_segment *segment) {
                  PAGE);
 }
 
+uint32_t mc_name_find(const struct mc_segment *segment, uint32_t domain, uint32_t node,
+                      uint32_t port) {
+    for (uint32_t i = 0; i < segment->names_used; i++) {
+        const struct mc_name *name = mc_name_at(segment, i);
+        if (name->domain == domain && name->node == node && name->port == port)
+            return i;
+    }
+    return MC_NONE;
+}
+
 static void prepare(struct mc_segment *segment) {
     pthread_mutexattr_t kind;
     pthread_mutexattr_init(&kind);

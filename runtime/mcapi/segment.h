@@ -32,6 +32,9 @@ static inline struct mc_endpoint *mc_endpoint_at(const struct mc_segment *segmen
     return (struct mc_endpoint *)((char *)segment + segment->endpoints_offset) + place;
 }
 
+/* The number of a name that was used before, or MC_NONE. With the segment's lock. */
+uint32_t mc_name_find(const struct mc_segment *segment, uint32_t domain, uint32_t node,
+                      uint32_t port);
 static inline struct mc_name *mc_name_at(const struct mc_segment *segment, uint32_t number) {
     return (struct mc_name *)((char *)segment + segment->names_offset) + number;
 }

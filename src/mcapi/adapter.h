@@ -67,13 +67,22 @@ struct rf_posted {
     struct rf_post post;
     const void *buffer;
     void *const *packet;
+    const struct rf_mcapi_thread *thread;
+    bool named;                    /* what it took is known, though nobody was told */
     const mcapi_endpoint_t *found; /* no receive, but an endpoint that was asked for, */
     int32_t sign;                  /* and the number of its name */
+    bool told;                     /* of it */
     uint32_t next;                 /* among the unused */
 };
 
+struct rf_endpoint_name {
+    mcapi_domain_t domain;
+    mcapi_node_t number;
+    mcapi_port_t port;
+};
+
 /* Replay: what the program has as a request. */
-enum rf_request_kind { RF_REQUEST_NONE, RF_REQUEST_RECEIVE, RF_REQUEST_REAL };
+enum rf_request_kind { RF_REQUEST_NONE, RF_REQUEST_RECEIVE, RF_REQUEST_FIND, RF_REQUEST_REAL };
 struct rf_request {
     enum rf_request_kind kind;
     uint32_t place; /* in the node's list */
@@ -87,11 +96,19 @@ struct rf_request {
     void *buffer;
     size_t room;
     void **packet;                /* another kind of receive */
-    mcapi_endpoint_t *found;      /* an endpoint that was asked for, */
-    int32_t sign;                 /* and the number of its name */
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
-    bool numbered;                /* the number in it is that of the recording */
+    bool numbered;                /* the number in it, or `life`, is that of the recording */
     uint32_t turn;
+    uint64_t order; /* among all that were made */
+    const struct rf_mcapi_thread *thread;
+    /* of one that looks for an endpoint */
+    mcapi_endpoint_t *found;
+    struct rf_endpoint_name name;
+    uint32_t life;
+    /* of one that opens a channel */
+    enum rf_function opens;
+    mcapi_endpoint_t end;
+    uint64_t handle;
     /* of a complete one */
     size_t size;
     mcapi_status_t status;
@@ -107,6 +124,12 @@ struct rf_node_endpoint {
     mcapi_timeout_t timeout;   /* replay: the program's own; the library has RF_TICK_MS, if */
     bool ticks;
     struct rf_hold hold; /* replay */
+    /* Replay: a channel that is open, though the recording has that cancelled. */
+    struct {
+        enum rf_function opens; /* RF_FN_NONE: there is none */
+        uint64_t handle;
+        mcapi_request_t request;
+    } left;
 };
 
 struct rf_mcapi_node {
@@ -133,6 +156,9 @@ struct rf_mcapi_node {
     uint32_t posted_room, posted_free;
     struct rf_request **requests; /* replay */
     uint32_t request_room, request_free;
+    uint64_t requests_made;
+    struct rf_handle_map found; /* replay: endpoints of others, by the number of name and life */
+    uint32_t gone;              /* replay: of them, those that were not there any more */
     struct rf_request *told_oldest, *told_newest; /* replay: complete, and known to be */
     uint32_t told_count;
     struct rf_data data;
@@ -352,9 +378,18 @@ struct rf_node_endpoint *rf_endpoint_of(struct rf_mcapi_node *node, mcapi_endpoi
 int32_t rf_endpoint_sign(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint);
 /* It was found under a name with that number. */
 void rf_endpoint_learn(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint, int32_t sign);
+/* Endpoints can be deleted and made again under the same name. Which one the library has found just
+   now; record: keeps that, if it is not the first one; replay: tells which one it was. */
+uint32_t rf_life(struct rf_mcapi_node *node, const struct rf_here *here);
+/* Replay: finds that one. */
+mcapi_endpoint_t rf_endpoint_find(struct rf_mcapi_node *node, const struct rf_here *here,
+                                  const struct rf_endpoint_name *name, uint32_t life);
+int32_t rf_endpoint_name_sign(const struct rf_endpoint_name *name);
 
 /* ---- messages.c ---- */
 
+/* The name of a message as the library tells where it came from. */
+struct rf_message_name rf_name_of(const struct mcapix_origin *origin);
 /* The name of the message that the library has just delivered to this thread. */
 struct rf_message_name rf_delivered(const void *data, size_t size, bool cut);
 /* The part of it that depends on nothing else. */
@@ -397,11 +432,19 @@ bool rf_request_pends(struct rf_mcapi_node *node, const struct rf_here *here, mc
                       mcapi_status_t recorded, struct rf_request *request);
 /* Replay: a request for the program. */
 mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what);
-/* The same for a request that brings an endpoint. */
+/* Record: a request brings an endpoint, of which the program has been `told` or not. */
 void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
-                      const mcapi_endpoint_t *found, int32_t sign);
-void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t request, mcapi_endpoint_t *found,
-                       int32_t sign);
+                      const mcapi_endpoint_t *found, int32_t sign, bool told);
+/* An endpoint is deleted. Receives that have taken a message still have it. Record: tells what it
+   was, now that it is certain. Replay: gets these messages, before it is too late. */
+void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel);
+void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel);
+/* Replay: the request opens a channel. Then: it is open already, since it was too late to cancel
+   that. */
+void rf_request_opens(struct rf_mcapi_node *node, mcapi_request_t request, enum rf_function opens,
+                      mcapi_endpoint_t endpoint, uint64_t handle);
+bool rf_left_open(struct rf_mcapi_node *node, enum rf_function opens, mcapi_endpoint_t endpoint,
+                  uint64_t *handle, mcapi_request_t *made, mcapi_status_t *status);
 /* Replay: it is the receive of a packet. */
 void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t request, void **packet);
 /* Replay: the recording says that it is complete here; waits until it is. */

@@ -4,6 +4,19 @@
 
 #include "mcapi/adapter.h"
 
+/* The body of those that open one. */
+#define RF_OPEN(name)                                                                              \
+    do {                                                                                           \
+        RF_CALL_REQUEST(rf_left_open(node, here.function, endpoint, handle, made, status)          \
+                            ? (void)0                                                              \
+                            : real->name(handle, endpoint, made, status));                         \
+        if (rf_recording(node) || rf_is_failure(*status))                                          \
+            break;                                                                                 \
+        if (rf_answering(node))                                                                    \
+            *handle = ++node->data.handles;                                                        \
+        rf_request_opens(node, *request, here.function, endpoint, *handle);                        \
+    } while (0)
+
 #define RF_CHANNEL(kind)                                                                           \
     RF_WRAPPER(void, kind##_connect_i,                                                             \
                (mcapi_endpoint_t from, mcapi_endpoint_t to, mcapi_request_t * request,             \
@@ -19,9 +32,7 @@
                 mcapi_request_t * request, mcapi_status_t * status)) {                             \
         RF_ENTER_VOID(kind##_recv_open_i, (handle, endpoint, request, status));                    \
         rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);                    \
-        RF_CALL_REQUEST(real->kind##_recv_open_i(handle, endpoint, made, status));                 \
-        if (rf_answering(node) && !rf_is_failure(*status))                                         \
-            *handle = ++node->data.handles;                                                        \
+        RF_OPEN(kind##_recv_open_i);                                                               \
         rf_leave(node);                                                                            \
     }                                                                                              \
     RF_WRAPPER(void, kind##_send_open_i,                                                           \
@@ -29,9 +40,7 @@
                 mcapi_request_t * request, mcapi_status_t * status)) {                             \
         RF_ENTER_VOID(kind##_send_open_i, (handle, endpoint, request, status));                    \
         rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);                    \
-        RF_CALL_REQUEST(real->kind##_send_open_i(handle, endpoint, made, status));                 \
-        if (rf_answering(node) && !rf_is_failure(*status))                                         \
-            *handle = ++node->data.handles;                                                        \
+        RF_OPEN(kind##_send_open_i);                                                               \
         rf_leave(node);                                                                            \
     }                                                                                              \
     RF_WRAPPER(                                                                                    \

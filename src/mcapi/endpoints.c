@@ -31,6 +31,10 @@ static int32_t sign_of(mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t 
     return (int32_t)(((domain * 31 + number) * 65599 + port) & INT32_MAX);
 }
 
+int32_t rf_endpoint_name_sign(const struct rf_endpoint_name *name) {
+    return sign_of(name->domain, name->number, name->port);
+}
+
 void rf_endpoint_learn(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint, int32_t sign) {
     uint64_t key = (uint64_t)endpoint + 1;
     rf_tables_lock(node);
@@ -159,40 +163,175 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t
     return endpoint;
 }
 
+/* ---- those of others ---- */
+
+uint32_t rf_life(struct rf_mcapi_node *node, const struct rf_here *here) {
+    uint32_t life = rf_recording(node) && rf_reals.life ? rf_reals.life() : 1;
+    if (rf_recording(node) ? life != 1 : rf_has_value(node, here))
+        life = (uint32_t)rf_value(node, here, (int32_t)life);
+    return life;
+}
+
+/* Handles are never this small: it stands for an endpoint that is gone. It has had all that it
+   received in the recording, so nobody misses what is sent to it now. */
+static mcapi_endpoint_t stand_in(struct rf_mcapi_node *node) {
+    return __atomic_add_fetch(&node->gone, 1, __ATOMIC_RELAXED) & 0xfff;
+}
+
+/* Others may be slower than they were, or faster: then it has been deleted by now. */
+static mcapi_endpoint_t look_for(struct rf_mcapi_node *node, const struct rf_here *here,
+                                 const struct rf_endpoint_name *name, uint32_t life) {
+    mcapi_endpoint_t endpoint;
+    mcapi_status_t status;
+    do {
+        unsigned lives =
+            rf_reals.lives ? rf_reals.lives(name->domain, name->number, name->port) : 0;
+        endpoint =
+            rf_reals.endpoint_get(name->domain, name->number, name->port, RF_TICK_MS, &status);
+        if (status == MCAPI_SUCCESS && (!rf_reals.life || rf_reals.life() == life))
+            break;
+        if (lives >= life)
+            return stand_in(node);
+        if (status == MCAPI_SUCCESS)
+            status = MCAPI_TIMEOUT;
+    } while (rf_again(node, here, status));
+    return endpoint;
+}
+
+mcapi_endpoint_t rf_endpoint_find(struct rf_mcapi_node *node, const struct rf_here *here,
+                                  const struct rf_endpoint_name *name, uint32_t life) {
+    uint64_t key = (uint64_t)life << 32 | (uint32_t)rf_endpoint_name_sign(name);
+    rf_tables_lock(node);
+    uint32_t known = rf_handle_find(&node->found, key);
+    rf_tables_unlock(node);
+    if (known != RF_NOWHERE)
+        return known;
+    mcapi_endpoint_t endpoint = look_for(node, here, name, life);
+    rf_tables_lock(node);
+    if (rf_reals.lives)
+        endpoint = *rf_value_of(&node->found, key - 1, endpoint);
+    rf_tables_unlock(node);
+    return endpoint;
+}
+
+/* The library is asked when the recording says that it was found. */
+static void replay_get_i(struct rf_mcapi_node *node, const struct rf_here *here,
+                         const struct rf_endpoint_name *name, mcapi_endpoint_t *endpoint,
+                         mcapi_request_t *request, mcapi_status_t *status) {
+    *status = rf_recorded_status(node, here, rf_free(node) ? MCAPI_PENDING : MCAPI_SUCCESS);
+    if (rf_is_failure(*status))
+        return;
+    const struct rf_request what = {
+        .kind = RF_REQUEST_FIND, .found = endpoint, .name = *name, .status = MCAPI_SUCCESS};
+    *request = rf_request_new(node, &what);
+    if (*status == MCAPI_SUCCESS && rf_answering(node)) {
+        rf_life(node, here);
+        rf_through(node, here, endpoint, sizeof *endpoint);
+    } else if (*status == MCAPI_SUCCESS) {
+        rf_request_complete(node, here, *request);
+    }
+}
+
 RF_WRAPPER(void, endpoint_get_i,
            (mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t port,
             mcapi_endpoint_t *endpoint, mcapi_request_t *request, mcapi_status_t *status)) {
     RF_ENTER_VOID(endpoint_get_i, (domain, number, port, endpoint, request, status));
+    const struct rf_endpoint_name name = {domain, number, port};
     rf_sign(&node->session, &here, (int32_t)number, (int32_t)port, domain);
-    RF_CALL_REQUEST(real->endpoint_get_i(domain, number, port, endpoint, made, status));
-    int32_t sign = sign_of(domain, number, port);
-    if (*status == MCAPI_SUCCESS) { /* else it comes with the request */
-        rf_through(node, &here, endpoint, sizeof *endpoint);
-        rf_endpoint_learn(node, *endpoint, sign);
+    if (rf_recording(node)) {
+        real->endpoint_get_i(domain, number, port, endpoint, request, status);
+        rf_record_status(node, &here, *status);
+        if (*status == MCAPI_SUCCESS) { /* else it comes with the request */
+            rf_life(node, &here);
+            rf_through(node, &here, endpoint, sizeof *endpoint);
+            rf_endpoint_learn(node, *endpoint, rf_endpoint_name_sign(&name));
+        }
+        if (!rf_is_failure(*status))
+            rf_record_filled(node, *request, endpoint, rf_endpoint_name_sign(&name),
+                             *status == MCAPI_SUCCESS);
+    } else {
+        const struct rf_here copy = here;
+        replay_get_i(node, &copy, &name, endpoint, request, status);
     }
-    if (!rf_is_failure(*status) && rf_recording(node))
-        rf_record_filled(node, *request, endpoint, sign);
-    else if (!rf_is_failure(*status))
-        rf_request_filled(node, *request, endpoint, sign);
     rf_leave(node);
+}
+
+static mcapi_endpoint_t replay_get(struct rf_mcapi_node *node, const struct rf_here *here,
+                                   const struct rf_endpoint_name *name, mcapi_timeout_t timeout,
+                                   mcapi_status_t *status) {
+    mcapi_endpoint_t endpoint = MCAPI_RETURN_VALUE_INVALID;
+    *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    if (*status != MCAPI_SUCCESS)
+        return endpoint;
+    uint32_t life = rf_life(node, here);
+    if (rf_answering(node)) {
+        rf_through(node, here, &endpoint, sizeof endpoint);
+        return endpoint;
+    }
+    rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+    if (!rf_free(node))
+        return rf_endpoint_find(node, here, name, life);
+    rf_endpoints_stop_ticking(node);
+    return rf_reals.endpoint_get(name->domain, name->number, name->port, timeout, status);
 }
 
 RF_WRAPPER(mcapi_endpoint_t, endpoint_get,
            (mcapi_domain_t domain, mcapi_node_t number, mcapi_port_t port, mcapi_timeout_t timeout,
             mcapi_status_t *status)) {
     RF_ENTER(endpoint_get, (domain, number, port, timeout, status));
+    const struct rf_endpoint_name name = {domain, number, port};
     rf_sign(&node->session, &here, (int32_t)number, (int32_t)port, domain);
-    mcapi_endpoint_t endpoint = MCAPI_RETURN_VALUE_INVALID;
-    /* In a replay it is known that it was found in time: it is asked for again and again. */
-    RF_CALL(endpoint = real->endpoint_get(
-                domain, number, port, rf_recording(node) || rf_free(node) ? timeout : RF_TICK_MS,
-                status));
+    mcapi_endpoint_t endpoint;
+    if (rf_recording(node)) {
+        endpoint = real->endpoint_get(domain, number, port, timeout, status);
+        rf_record_status(node, &here, *status);
+        if (*status == MCAPI_SUCCESS) {
+            rf_life(node, &here);
+            rf_through(node, &here, &endpoint, sizeof endpoint);
+        }
+    } else {
+        const struct rf_here copy = here;
+        endpoint = replay_get(node, &copy, &name, timeout, status);
+    }
     if (*status == MCAPI_SUCCESS)
-        rf_through(node, &here, &endpoint, sizeof endpoint);
-    if (*status == MCAPI_SUCCESS)
-        rf_endpoint_learn(node, endpoint, sign_of(domain, number, port));
+        rf_endpoint_learn(node, endpoint, rf_endpoint_name_sign(&name));
     rf_leave(node);
     return endpoint;
+}
+
+static void close_left(struct rf_node_endpoint *endpoint) {
+    mcapi_request_t request;
+    mcapi_status_t ignored;
+    uint64_t handle = endpoint->left.handle;
+    if (endpoint->left.opens == RF_FN_pktchan_recv_open_i)
+        rf_reals.pktchan_recv_close_i(handle, &request, &ignored);
+    else if (endpoint->left.opens == RF_FN_pktchan_send_open_i)
+        rf_reals.pktchan_send_close_i(handle, &request, &ignored);
+    else if (endpoint->left.opens == RF_FN_sclchan_recv_open_i)
+        rf_reals.sclchan_recv_close_i(handle, &request, &ignored);
+    else if (endpoint->left.opens == RF_FN_sclchan_send_open_i)
+        rf_reals.sclchan_send_close_i(handle, &request, &ignored);
+}
+
+/* ---- deleting ---- */
+
+static void replay_delete(struct rf_mcapi_node *node, const struct rf_here *here,
+                          mcapi_endpoint_t endpoint, mcapi_status_t *status) {
+    struct rf_node_endpoint *own = rf_endpoint_of(node, endpoint);
+    *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    if (*status != MCAPI_SUCCESS)
+        return;
+    if (own)
+        rf_fetch_taken(node, here, rf_channel_of(node, endpoint));
+    if (rf_answering(node))
+        return;
+    if (own) {
+        close_left(own);
+        rf_hold_close(&own->hold);
+    }
+    do
+        rf_reals.endpoint_delete(endpoint, status);
+    while (rf_again(node, here, *status));
 }
 
 RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
@@ -203,16 +342,11 @@ RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *st
     if (rf_recording(node)) {
         real->endpoint_delete(endpoint, status);
         rf_record_status(node, &here, *status);
+        if (own && *status == MCAPI_SUCCESS)
+            rf_record_taken(node, &here, rf_channel_of(node, endpoint));
     } else {
-        mcapi_status_t recorded = rf_recorded_status(node, &here, MCAPI_SUCCESS);
-        *status = recorded;
-        if (recorded == MCAPI_SUCCESS && !rf_answering(node)) {
-            if (own)
-                rf_hold_close(&own->hold);
-            do
-                real->endpoint_delete(endpoint, status);
-            while (rf_again(node, &here, *status));
-        }
+        const struct rf_here copy = here;
+        replay_delete(node, &copy, endpoint, status);
     }
     if (own && *status == MCAPI_SUCCESS) {
         own->open = false;
@@ -227,7 +361,7 @@ RF_WRAPPER(void, endpoint_delete, (mcapi_endpoint_t endpoint, mcapi_status_t *st
 RF_WRAPPER(void, endpoint_release, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
     RF_ENTER_VOID(endpoint_release, (endpoint, status));
     rf_sign(&node->session, &here, rf_endpoint_sign(node, endpoint), 0, 0);
-    RF_CALL(real->endpoint_release(endpoint, status));
+    RF_CALL_SEND(real->endpoint_release(endpoint, status)); /* it may be gone, too */
     rf_leave(node);
 }
 

@@ -336,6 +336,7 @@ static void free_tables(struct rf_mcapi_node *node) {
     free(node->endpoints);
     free(node->endpoint_map.slots);
     free(node->signs.slots);
+    free(node->found.slots);
     free(node->posted_map.slots);
     free(node->posted);
     /* They were allocated in pieces: 64, 64, 128, 256 and so on. */

@@ -11,12 +11,16 @@ int32_t rf_contents_name(const void *data, size_t size) {
     return (int32_t)(rf_checksum(RF_CHECKSUM_CRC32C, data, size) & INT32_MAX);
 }
 
+struct rf_message_name rf_name_of(const struct mcapix_origin *origin) {
+    return (struct rf_message_name){rf_node_name(origin->domain, origin->node),
+                                    (int32_t)(origin->port ^ origin->priority << 28),
+                                    (uint32_t)origin->sequence, origin->stamp};
+}
+
 struct rf_message_name rf_delivered(const void *data, size_t size, bool cut) {
     struct mcapix_origin origin;
     if (rf_reals.origin && rf_reals.origin(&origin))
-        return (struct rf_message_name){rf_node_name(origin.domain, origin.node),
-                                        (int32_t)(origin.port ^ origin.priority << 28),
-                                        (uint32_t)origin.sequence, origin.stamp};
+        return rf_name_of(&origin);
     return (struct rf_message_name){rf_contents_name(data, size),
                                     cut ? -1 - (int32_t)size : (int32_t)size, 0, 0};
 }

@@ -71,6 +71,9 @@ void rf_reals_find(void) {
     RF_SET(origin, find("mcapix_origin"));
     RF_SET(stamp_matches, find("mcapix_stamp_matches"));
     RF_SET(endpoint_name, find("mcapix_endpoint_name"));
+    RF_SET(life, find("mcapix_life"));
+    RF_SET(lives, find("mcapix_lives"));
+    RF_SET(taken, find("mcapix_taken"));
     RF_SET(requests, find("mcapix_requests"));
     RF_SET(expect, find("mcapix_expect"));
     RF_SET(expect_all, find("mcapix_expect_all"));

@@ -25,6 +25,9 @@ struct rf_real {
     void (*stamp_matches)(int on);
     int (*endpoint_name)(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
                          mcapi_port_t *port);
+    unsigned (*life)(void);
+    unsigned (*lives)(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port);
+    int (*taken)(mcapi_request_t request, struct mcapix_origin *out);
     unsigned (*requests)(void);
     void (*expect)(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port);
     void (*expect_all)(void);

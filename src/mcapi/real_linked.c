@@ -7,6 +7,9 @@
 #pragma weak mcapix_origin
 #pragma weak mcapix_stamp_matches
 #pragma weak mcapix_endpoint_name
+#pragma weak mcapix_life
+#pragma weak mcapix_lives
+#pragma weak mcapix_taken
 #pragma weak mcapix_requests
 #pragma weak mcapix_expect
 #pragma weak mcapix_expect_all
@@ -35,6 +38,9 @@ void rf_reals_find(void) {
     rf_reals.origin = mcapix_origin;
     rf_reals.stamp_matches = mcapix_stamp_matches;
     rf_reals.endpoint_name = mcapix_endpoint_name;
+    rf_reals.life = mcapix_life;
+    rf_reals.lives = mcapix_lives;
+    rf_reals.taken = mcapix_taken;
     rf_reals.requests = mcapix_requests;
     rf_reals.expect = mcapix_expect;
     rf_reals.expect_all = mcapix_expect_all;

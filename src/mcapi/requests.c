@@ -35,6 +35,8 @@ static struct rf_posted *posted_new(struct rf_mcapi_node *node, mcapi_request_t 
     node->posted_free = posted->next;
     posted->packet = NULL;
     posted->found = NULL;
+    posted->thread = rf_this_thread;
+    posted->named = false;
     if (!rf_handle_add(&node->posted_map, request + 1, place))
         abort();
     return posted;
@@ -55,11 +57,12 @@ void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcap
 }
 
 void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
-                      const mcapi_endpoint_t *found, int32_t sign) {
+                      const mcapi_endpoint_t *found, int32_t sign, bool told) {
     rf_session_lock(&node->session);
     struct rf_posted *posted = posted_new(node, request);
     posted->found = found;
     posted->sign = sign;
+    posted->told = told;
     rf_session_unlock(&node->session);
 }
 
@@ -73,6 +76,7 @@ struct completion {
     mcapi_request_t request;
     size_t size;
     bool cut, released; /* it will not know it any more */
+    bool found;         /* an endpoint, for the first time */
     bool named;         /* the match was not known before; it is: */
     struct rf_message_name name;
     uint32_t channel, back; /* how many posts ago it was posted */
@@ -82,7 +86,7 @@ struct completion {
    its size again, like that of a send: nothing need be remembered of it. */
 static void record_match_alone(struct rf_mcapi_node *node, struct completion *completion) {
     uint32_t place = rf_handle_find(&node->posted_map, completion->request + 1);
-    completion->named = false;
+    completion->named = completion->found = false;
     if (place == RF_NOWHERE) {
         rf_keep_size(node, completion->size);
         return;
@@ -92,8 +96,12 @@ static void record_match_alone(struct rf_mcapi_node *node, struct completion *co
         rf_endpoint_learn(node, *posted->found, posted->sign);
         rf_keep_size(node, completion->size);
         rf_keep(node, posted->found, sizeof *posted->found, false);
+        completion->found = !posted->told;
+        posted->told = true;
     } else if (posted->packet) {
         rf_keep(node, *posted->packet, completion->size, false);
+    } else if (posted->named) {
+        rf_keep(node, posted->buffer, completion->size, completion->cut);
     } else {
         completion->named = true;
         completion->name = rf_delivered(posted->buffer, completion->size, completion->cut);
@@ -112,6 +120,57 @@ RF_STEP void record_match(struct rf_mcapi_node *node, struct completion *complet
     rf_session_lock(&node->session);
     record_match_alone(node, completion);
     rf_session_unlock(&node->session);
+}
+
+/* After the event of the call that has told it. */
+RF_STEP void record_details(struct rf_mcapi_node *node, const struct rf_here *here,
+                            const struct completion *completion) {
+    if (completion->named)
+        rf_record_sequence(node, here, completion->channel, &completion->name, completion->back);
+    if (__builtin_expect(completion->found, 0))
+        rf_life(node, here);
+}
+
+/* The first receive of this thread that was posted on the channel, from that place on. */
+static struct rf_posted *next_posted(struct rf_mcapi_node *node, uint32_t channel, uint64_t from,
+                                     mcapi_request_t *request) {
+    struct rf_posted *next = NULL;
+    const struct rf_handle_map *map = &node->posted_map;
+    for (uint32_t i = 0; map->slots && i <= map->mask; i++) {
+        struct rf_posted *posted = map->slots[i].key ? &node->posted[map->slots[i].value] : NULL;
+        if (!posted || posted->packet || posted->found || posted->thread != rf_this_thread ||
+            rf_packed_channel(posted->post.what) != channel || posted->post.ordinal < from ||
+            (next && next->post.ordinal < posted->post.ordinal))
+            continue;
+        next = posted;
+        *request = map->slots[i].key - 1;
+    }
+    return next;
+}
+
+void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
+    struct mcapix_origin origin;
+    mcapi_request_t request;
+    uint64_t from = 0;
+    while (rf_reals.taken) {
+        rf_session_lock(&node->session);
+        struct rf_posted *posted = next_posted(node, channel, from, &request);
+        bool taken = posted && rf_reals.taken(request, &origin);
+        struct rf_message_name name = {0};
+        uint32_t back = 0;
+        if (taken) {
+            name = rf_name_of(&origin);
+            back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
+            rf_recorder_match(&node->session.recorder, &posted->post, name.first, name.second);
+            posted->named = true;
+        }
+        from = posted ? posted->post.ordinal + 1 : 0;
+        rf_session_unlock(&node->session);
+        if (!posted)
+            return;
+        if (taken)
+            rf_record_sequence(node, here, channel, &name, back);
+    }
 }
 
 static void forget(struct rf_mcapi_node *node, mcapi_request_t request) {
@@ -145,6 +204,8 @@ mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_reque
     *request = *what;
     request->place = place;
     request->generation = generation;
+    request->order = node->requests_made++;
+    request->thread = rf_this_thread;
     rf_tables_unlock(node);
     return (mcapi_request_t)generation << 32 | (place + 1);
 }
@@ -158,11 +219,12 @@ static struct rf_request *request_of(struct rf_mcapi_node *node, const mcapi_req
     return good ? request : NULL;
 }
 
-void rf_request_filled(struct rf_mcapi_node *node, mcapi_request_t handle, mcapi_endpoint_t *found,
-                       int32_t sign) {
+void rf_request_opens(struct rf_mcapi_node *node, mcapi_request_t handle, enum rf_function opens,
+                      mcapi_endpoint_t endpoint, uint64_t channel) {
     struct rf_request *request = request_of(node, &handle);
-    request->found = found;
-    request->sign = sign;
+    request->opens = opens;
+    request->end = endpoint;
+    request->handle = channel;
 }
 
 void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t handle, void **packet) {
@@ -211,14 +273,37 @@ static void answer(struct rf_mcapi_node *node, const struct rf_here *here,
     request->complete = request->packet || request->kind == RF_REQUEST_RECEIVE;
 }
 
-/* The number of the message that a receive took, at the moment at which the recording told it. */
+/* The number of the message that a receive took, at the moment at which the recording told it; or
+   which endpoint was found. */
 static void tell_number(struct rf_mcapi_node *node, const struct rf_here *here,
                         struct rf_request *request) {
-    if (request->kind != RF_REQUEST_RECEIVE || request->complete || request->numbered ||
-        request->match.first == RF_UNKNOWN)
+    if (request->complete || request->numbered)
         return;
-    request->numbered = true;
-    rf_replay_sequence(node, here, request->channel, &request->match);
+    if (request->kind == RF_REQUEST_RECEIVE && request->match.first != RF_UNKNOWN) {
+        request->numbered = true;
+        rf_replay_sequence(node, here, request->channel, &request->match);
+    } else if (request->kind == RF_REQUEST_FIND) {
+        request->numbered = true;
+        request->life = rf_life(node, here);
+    }
+}
+
+/* Past the end of the recording nobody knows which one. */
+static bool find(struct rf_mcapi_node *node, const struct rf_here *here, struct rf_request *request,
+                 mcapi_timeout_t timeout) {
+    const struct rf_endpoint_name *name = &request->name;
+    request->status = MCAPI_SUCCESS;
+    if (timeout)
+        rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+    if (rf_free(node))
+        *request->found = rf_reals.endpoint_get(name->domain, name->number, name->port, timeout,
+                                                &request->status);
+    else
+        *request->found = rf_endpoint_find(node, here, name, request->life);
+    request->complete = request->status != MCAPI_TIMEOUT;
+    if (request->status == MCAPI_SUCCESS)
+        rf_endpoint_learn(node, *request->found, rf_endpoint_name_sign(name));
+    return request->complete;
 }
 
 static void wait_for_real(struct rf_mcapi_node *node, struct rf_request *request,
@@ -242,10 +327,10 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
             rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
         wait_for_real(node, request, timeout);
         request->complete = request->status != MCAPI_TIMEOUT;
-        if (request->found && request->status == MCAPI_SUCCESS)
-            rf_endpoint_learn(node, *request->found, request->sign);
         return request->complete;
     }
+    if (request->kind == RF_REQUEST_FIND)
+        return find(node, here, request, timeout);
     /* A wait without a limit leaves no event. If it was the last call, the recording is over before
        it, and yet its message is known. */
     tell_number(node, here, request);
@@ -304,6 +389,34 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
     finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
     check_success(node, here, request);
     return request;
+}
+
+static struct rf_request *next_taken(struct rf_mcapi_node *node, uint32_t channel, uint64_t from) {
+    struct rf_request *next = NULL;
+    rf_tables_lock(node);
+    for (uint32_t i = 0; i < node->request_room; i++) {
+        struct rf_request *request = node->requests[i];
+        if (request->kind == RF_REQUEST_RECEIVE && request->channel == channel &&
+            request->thread == rf_this_thread && !request->complete &&
+            request->match.first != RF_UNKNOWN && request->order >= from &&
+            (!next || request->order < next->order))
+            next = request;
+    }
+    rf_tables_unlock(node);
+    return next;
+}
+
+void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
+    struct rf_request *request;
+    uint64_t from = 0;
+    while (rf_reals.taken && !rf_free(node) && (request = next_taken(node, channel, from))) {
+        from = request->order + 1;
+        tell_number(node, here, request);
+        if (rf_answering(node))
+            continue;
+        rf_turn_take(node, here, request->turn);
+        finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
+    }
 }
 
 /* A test leaves a complete request as it is, and many programs never ask again. Our own library
@@ -413,8 +526,7 @@ RF_STEP mcapi_boolean_t record_one(struct rf_mcapi_node *node, const struct rf_h
         record_match(node, &completion);
         if (!sure)
             rf_record(node, here, RF_DONE, 0, 1, 0);
-        if (completion.named)
-            rf_record_sequence(node, here, completion.channel, &completion.name, completion.back);
+        record_details(node, here, &completion);
     } else if (status == MCAPI_PENDING || status == MCAPI_TIMEOUT) {
         rf_record(node, here, RF_NONE, 0, 1, 0);
     } else if (done) {
@@ -538,9 +650,7 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
                                             .released = true};
             record_match(node, &completion);
             rf_record(node, &here, RF_INDEX, 0, (int32_t)index, (int32_t)count);
-            if (completion.named)
-                rf_record_sequence(node, &here, completion.channel, &completion.name,
-                                   completion.back);
+            record_details(node, &here, &completion);
         } else if (*status == MCAPI_TIMEOUT) {
             rf_record(node, &here, RF_NONE, 0, (int32_t)count, 0);
         } else if (index < seen) {
@@ -561,6 +671,29 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
 
 /* ---- cancel ---- */
 
+/* Others may have been sooner, so that the channel is open: who is at its other end relies on that.
+   Nobody sees it here until it is opened again. */
+static void leave_open(struct rf_mcapi_node *node, const struct rf_request *request) {
+    struct rf_node_endpoint *endpoint = rf_endpoint_of(node, request->end);
+    if (!endpoint || !request->opens)
+        return;
+    endpoint->left.opens = request->opens;
+    endpoint->left.handle = request->handle;
+    endpoint->left.request = request->real;
+}
+
+bool rf_left_open(struct rf_mcapi_node *node, enum rf_function opens, mcapi_endpoint_t end,
+                  uint64_t *handle, mcapi_request_t *made, mcapi_status_t *status) {
+    struct rf_node_endpoint *endpoint = rf_recording(node) ? NULL : rf_endpoint_of(node, end);
+    if (!endpoint || endpoint->left.opens != opens)
+        return false;
+    *handle = endpoint->left.handle;
+    *made = endpoint->left.request;
+    *status = MCAPI_SUCCESS;
+    endpoint->left.opens = RF_FN_NONE;
+    return true;
+}
+
 /* A receive of ours is not known to the library. */
 static void replay_cancel(struct rf_mcapi_node *node, const struct rf_here *here,
                           mcapi_request_t *handle, mcapi_status_t *status) {
@@ -573,9 +706,11 @@ static void replay_cancel(struct rf_mcapi_node *node, const struct rf_here *here
         rf_again(node, here, *status);
         return;
     }
-    mcapi_status_t ignored;
+    mcapi_status_t cancelled = MCAPI_SUCCESS;
     if (request->kind == RF_REQUEST_REAL && !request->complete && !rf_answering(node))
-        rf_reals.cancel(&request->real, &ignored);
+        rf_reals.cancel(&request->real, &cancelled);
+    if (cancelled != MCAPI_SUCCESS)
+        leave_open(node, request);
     release(node, request);
 }
 

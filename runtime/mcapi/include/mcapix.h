@@ -1,5 +1,5 @@
 /* What this implementation of MCAPI has beyond the specification, most of it for tools that watch a
-   program. Version 4. */
+   program. Version 5. */
 #ifndef MCAPIX_H
 #define MCAPIX_H
 
@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-#define MCAPIX_VERSION 4
+#define MCAPIX_VERSION 5
 
 /* Makes the calling thread one more thread of that node, which must be one of this process. Needed
    only where a process has several nodes: else all threads that have initialized none are threads
@@ -46,6 +46,17 @@ void mcapix_stamp_matches(int on);
 /* The name of an endpoint. Returns 1, or 0 if there is no such endpoint (any more). */
 int mcapix_endpoint_name(mcapi_endpoint_t endpoint, mcapi_domain_t *domain, mcapi_node_t *node,
                          mcapi_port_t *port);
+
+/* An endpoint that is deleted may be made again: others then find another one under the same name.
+   Which one it was, from 1, that the calling thread's last endpoint_get or endpoint_get_i, or test,
+   wait or wait_any for the latter, has found. */
+unsigned mcapix_life(void);
+/* How many of that name there have been. */
+unsigned mcapix_lives(mcapi_domain_t domain, mcapi_node_t node, mcapi_port_t port);
+
+/* Has the receive of this request taken a message, though nobody may have been told? Returns 1 and
+   fills in `out`, or 0. Changes nothing. */
+int mcapix_taken(mcapi_request_t request, struct mcapix_origin *out);
 
 /* From here on, while the calling thread waits for messages, those of others than this endpoint
    need not wake it: they are there when it wakes up. It is woken in any case when somebody finds
