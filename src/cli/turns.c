@@ -84,14 +84,14 @@ static void add(struct book *book, size_t place, const struct receive *receive, 
 static void read_value(struct node *node, const struct rf_event *event,
                        const struct rf_site *site) {
     static const char *const receiving[] = {"mcapi_msg_recv", "mcapi_test", "mcapi_wait",
-                                            "mcapi_wait_any"};
+                                            "mcapi_wait_any", "mcapi_endpoint_delete"};
     const char *function = site ? site->function : "";
     if (strcmp(function, "mcapi_endpoint_create") == 0) {
         node->ports = rf_grow(node->ports, node->port_count, sizeof *node->ports);
         node->ports[node->port_count++] = (uint32_t)event->first;
     }
     for (size_t i = 0; i < sizeof receiving / sizeof *receiving; i++)
-        if (strcmp(function, receiving[i]) == 0)
+        if (!event->channel && strcmp(function, receiving[i]) == 0)
             node->shift = (uint32_t)event->first;
 }
 

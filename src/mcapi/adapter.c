@@ -8,6 +8,7 @@
 _Thread_local struct rf_mcapi_node *rf_this_node __attribute__((tls_model("initial-exec")));
 _Thread_local unsigned rf_depth __attribute__((tls_model("initial-exec")));
 _Thread_local bool rf_answered __attribute__((tls_model("initial-exec")));
+_Thread_local uint32_t rf_form __attribute__((tls_model("initial-exec")));
 struct rf_mcapi_node *rf_nodes;
 
 void *rf_room(void *old, size_t size) {
@@ -68,7 +69,8 @@ static void record_error(struct rf_mcapi_node *node, const struct rf_here *here,
     struct rf_session *session = &node->session;
     rf_session_append(session);
     if (session->recorder.on)
-        rf_recorder_list(&session->recorder, rf_here_pack(session, here, RF_ERROR, rf_answered),
+        rf_recorder_list(&session->recorder,
+                         rf_here_pack(session, here, RF_ERROR, rf_answered | rf_form),
                          (int32_t)status, (int32_t)rf_session_calls(session), list, length);
     rf_session_unlock(session);
 }
@@ -100,7 +102,7 @@ void rf_take(struct rf_mcapi_node *node) {
 bool rf_fails(struct rf_mcapi_node *node, const struct rf_here *here) {
     struct rf_session *session = &node->session;
     const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(session);
-    if (!event || event->kind != RF_ERROR || event->channel != rf_answered ||
+    if (!event || event->kind != RF_ERROR || (event->channel & ~rf_form) != rf_answered ||
         event->second != (int32_t)rf_session_calls(session))
         return false;
     const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
@@ -159,13 +161,14 @@ bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here) {
     return site && strcmp(site->function, here->name) == 0;
 }
 
-int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value) {
+static int32_t value_on(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
+                        int32_t value) {
     int32_t calls = (int32_t)rf_session_calls(&node->session);
     if (rf_recording(node)) {
-        rf_record(node, here, RF_VALUE, 0, value, calls);
+        rf_record(node, here, RF_VALUE, channel, value, calls);
         return value;
     }
-    const struct rf_event *event = rf_expect(node, here, RF_IS(VALUE), 0);
+    const struct rf_event *event = rf_expect(node, here, RF_IS(VALUE), channel);
     if (!event)
         return value;
     if (event->second != calls)
@@ -174,4 +177,12 @@ int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t
     value = event->first;
     rf_take(node);
     return value;
+}
+
+int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value) {
+    return value_on(node, here, 0, value);
+}
+
+int32_t rf_number(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value) {
+    return value_on(node, here, 1, value);
 }

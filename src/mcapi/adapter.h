@@ -24,6 +24,7 @@
 #include "mcapi/data.h"
 #include "mcapi/hold.h"
 #include "mcapi/order.h"
+#include "mcapi/packets.h"
 #include "mcapi/pairs.h"
 #include "mcapi/real.h"
 #include "mcapi/turns.h"
@@ -67,6 +68,8 @@ struct rf_posted {
     struct rf_post post;
     const void *buffer;
     void *const *packet;
+    uint64_t handle; /* of its channel */
+    uint64_t order;  /* among those of packets */
     const struct rf_mcapi_thread *thread;
     bool named;                    /* what it took is known, though nobody was told */
     const mcapi_endpoint_t *found; /* no receive, but an endpoint that was asked for, */
@@ -82,7 +85,13 @@ struct rf_endpoint_name {
 };
 
 /* Replay: what the program has as a request. */
-enum rf_request_kind { RF_REQUEST_NONE, RF_REQUEST_RECEIVE, RF_REQUEST_FIND, RF_REQUEST_REAL };
+enum rf_request_kind {
+    RF_REQUEST_NONE,
+    RF_REQUEST_RECEIVE,
+    RF_REQUEST_PACKET,
+    RF_REQUEST_FIND,
+    RF_REQUEST_REAL
+};
 struct rf_request {
     enum rf_request_kind kind;
     uint32_t place; /* in the node's list */
@@ -95,9 +104,8 @@ struct rf_request {
     uint32_t channel;
     void *buffer;
     size_t room;
-    void **packet;                /* another kind of receive */
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
-    bool numbered;                /* the number in it, or `life`, is that of the recording */
+    bool numbered; /* the number in it, or `number`, or `life`, is that of the recording */
     uint32_t turn;
     uint64_t order; /* among all that were made */
     const struct rf_mcapi_thread *thread;
@@ -109,6 +117,9 @@ struct rf_request {
     enum rf_function opens;
     mcapi_endpoint_t end;
     uint64_t handle;
+    /* of one that receives a packet */
+    void **packet;
+    uint32_t number;
     /* of a complete one */
     size_t size;
     mcapi_status_t status;
@@ -162,6 +173,8 @@ struct rf_mcapi_node {
     struct rf_request *told_oldest, *told_newest; /* replay: complete, and known to be */
     uint32_t told_count;
     struct rf_data data;
+    struct rf_packets packets;
+    uint64_t packets_posted;
     struct rf_pairs pairs;     /* replay */
     struct rf_turn_list turns; /* replay */
     bool stamping;             /* record: deliveries of all nodes are put in order */
@@ -173,6 +186,10 @@ extern _Thread_local struct rf_mcapi_node *rf_this_node RF_OURS
 extern _Thread_local unsigned rf_depth RF_OURS __attribute__((tls_model("initial-exec")));
 /* The current call has had its event. */
 extern _Thread_local bool rf_answered RF_OURS __attribute__((tls_model("initial-exec")));
+/* A wait without a limit that succeeds leaves no event: an error of the next one, with a limit, must
+   not be taken for its own. So it is marked. */
+enum { RF_LIMITED = 2 };
+extern _Thread_local uint32_t rf_form RF_OURS __attribute__((tls_model("initial-exec")));
 extern struct rf_mcapi_node *rf_nodes RF_OURS; /* all of this process */
 
 struct rf_mcapi_node *rf_other_thread(void);
@@ -348,6 +365,8 @@ bool rf_send_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi
 
 /* Something that the outside returned: recorded, or what was recorded instead. */
 int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value);
+/* The same for what follows the event of a call and is no number of a message. */
+int32_t rf_number(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value);
 /* Replay: is there one of this very call? */
 bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here);
 
@@ -425,8 +444,9 @@ void rf_give(const struct rf_message *message, void *buffer, size_t room, size_t
 /* Record: a receive was posted. */
 void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
                     uint32_t channel, const void *buffer);
-/* Record: the same for a packet, of which only the data matters. */
-void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet);
+/* Record: the same for a packet. */
+void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet,
+                      uint64_t channel);
 /* Replay: what was complete at once in the recording is so again: waits for it. Returns false. */
 bool rf_request_pends(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status,
                       mcapi_status_t recorded, struct rf_request *request);
@@ -435,18 +455,22 @@ mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_reque
 /* Record: a request brings an endpoint, of which the program has been `told` or not. */
 void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
                       const mcapi_endpoint_t *found, int32_t sign, bool told);
-/* An endpoint is deleted. Receives that have taken a message still have it. Record: tells what it
-   was, now that it is certain. Replay: gets these messages, before it is too late. */
+/* An endpoint is deleted, or a channel closed. Receives that have taken something still have it.
+   Record: tells what it was, now that it is certain. Replay: gets it, before it is too late. */
 void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel);
 void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel);
+void rf_record_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
+                             uint64_t channel);
+void rf_fetch_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
+                            uint64_t channel);
 /* Replay: the request opens a channel. Then: it is open already, since it was too late to cancel
    that. */
 void rf_request_opens(struct rf_mcapi_node *node, mcapi_request_t request, enum rf_function opens,
                       mcapi_endpoint_t endpoint, uint64_t handle);
 bool rf_left_open(struct rf_mcapi_node *node, enum rf_function opens, mcapi_endpoint_t endpoint,
                   uint64_t *handle, mcapi_request_t *made, mcapi_status_t *status);
-/* Replay: it is the receive of a packet. */
-void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t request, void **packet);
+/* Replay: a channel that is used was open, even if nobody has asked. Waits for that. */
+void rf_channel_opened(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t channel);
 /* Replay: the recording says that it is complete here; waits until it is. */
 struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
                                        mcapi_request_t request);

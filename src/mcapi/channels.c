@@ -4,6 +4,22 @@
 
 #include "mcapi/adapter.h"
 
+/* What receives have taken is the program's, and what nobody has asked for goes with the channel.
+ */
+static void before_close(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t handle) {
+    if (rf_recording(node) || rf_free(node))
+        return;
+    rf_fetch_taken_packets(node, here, handle);
+    rf_packets_drop(node, handle);
+}
+static void after_close(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t handle,
+                        mcapi_status_t status) {
+    if (rf_recording(node) && status == MCAPI_SUCCESS)
+        rf_record_taken_packets(node, here, handle);
+    else if (rf_answering(node) && status == MCAPI_SUCCESS)
+        rf_fetch_taken_packets(node, here, handle);
+}
+
 /* The body of those that open one. */
 #define RF_OPEN(name)                                                                              \
     do {                                                                                           \
@@ -48,7 +64,9 @@
         (mcapi_##kind##_recv_hndl_t handle, mcapi_request_t * request, mcapi_status_t * status)) { \
         RF_ENTER_VOID(kind##_recv_close_i, (handle, request, status));                             \
         rf_sign(&node->session, &here, 0, 0, 0);                                                   \
-        RF_CALL_REQUEST(real->kind##_recv_close_i(handle, made, status));                          \
+        RF_CALL_REQUEST(                                                                           \
+            (before_close(node, &here, handle), real->kind##_recv_close_i(handle, made, status))); \
+        after_close(node, &here, handle, *status);                                                 \
         rf_leave(node);                                                                            \
     }                                                                                              \
     RF_WRAPPER(                                                                                    \
@@ -68,6 +86,14 @@
 RF_CHANNEL(pktchan)
 RF_CHANNEL(sclchan)
 
+/* Nobody need ask whether a channel is open before he uses it. */
+RF_STEP void opened(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t handle) {
+    if (!rf_recording(node)) {
+        const struct rf_here copy = *here;
+        rf_channel_opened(node, &copy, handle);
+    }
+}
+
 /* ---- packets ---- */
 
 RF_WRAPPER(void, pktchan_send,
@@ -76,7 +102,7 @@ RF_WRAPPER(void, pktchan_send,
     RF_ENTER_VOID(pktchan_send, (handle, buffer, size, status));
     rf_sign(&node->session, &here, 0, 0, (int64_t)size);
     rf_line_begin(node, &here, RF_LINE_SENT, handle);
-    RF_CALL_SEND(real->pktchan_send(handle, buffer, size, status));
+    RF_CALL_SEND((opened(node, &here, handle), real->pktchan_send(handle, buffer, size, status)));
     rf_line_end(node, RF_LINE_SENT, handle, *status);
     rf_leave(node);
 }
@@ -87,9 +113,27 @@ RF_WRAPPER(void, pktchan_send_i,
     RF_ENTER_VOID(pktchan_send_i, (handle, buffer, size, request, status));
     rf_sign(&node->session, &here, 0, 0, (int64_t)size);
     rf_line_begin(node, &here, RF_LINE_SENT, handle);
-    RF_CALL_SEND_REQUEST(size, real->pktchan_send_i(handle, buffer, size, made, status));
+    RF_CALL_SEND_REQUEST(size, (opened(node, &here, handle),
+                                real->pktchan_send_i(handle, buffer, size, made, status)));
     rf_line_end(node, RF_LINE_SENT, handle, *status);
     rf_leave(node);
+}
+
+static void replay_packet(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t handle,
+                          void **buffer, size_t *size, mcapi_status_t *status) {
+    *status = rf_recorded_status(node, here, MCAPI_SUCCESS);
+    if (*status != MCAPI_SUCCESS)
+        return;
+    uint32_t number = rf_packet_number(node, here, handle);
+    if (rf_answering(node)) {
+        *buffer = rf_answer_packet(node, here, size);
+        return;
+    }
+    rf_channel_opened(node, here, handle);
+    if (rf_free(node))
+        rf_endpoints_stop_ticking(node);
+    rf_packet_get(node, here, handle, rf_free(node) ? NULL : &number, MCAPI_TIMEOUT_INFINITE,
+                  buffer, size, status);
 }
 
 RF_WRAPPER(void, pktchan_recv,
@@ -97,13 +141,20 @@ RF_WRAPPER(void, pktchan_recv,
             mcapi_status_t *status)) {
     RF_ENTER_VOID(pktchan_recv, (handle, buffer, size, status));
     rf_sign(&node->session, &here, 0, 0, 0);
-    rf_line_begin(node, &here, RF_LINE_RECEIVED, handle);
-    RF_CALL(real->pktchan_recv(handle, buffer, size, status));
-    rf_line_end(node, RF_LINE_RECEIVED, handle, *status);
-    if (*status == MCAPI_SUCCESS && rf_answering(node))
-        *buffer = rf_answer_packet(node, &here, size);
-    else if (*status == MCAPI_SUCCESS)
-        rf_keep(node, *buffer, *size, false);
+    rf_line_begin(node, &here, RF_LINE_PACKETS, handle);
+    if (rf_recording(node)) {
+        real->pktchan_recv(handle, buffer, size, status);
+        rf_record_status(node, &here, *status);
+        if (*status == MCAPI_SUCCESS) {
+            if (rf_reals.origin && !node->session.shared)
+                rf_record_packet_number(node, &here, handle, rf_delivered(NULL, 0, false).sequence);
+            rf_keep(node, *buffer, *size, false);
+        }
+    } else {
+        const struct rf_here copy = here;
+        replay_packet(node, &copy, handle, buffer, size, status);
+    }
+    rf_line_end(node, RF_LINE_PACKETS, handle, *status);
     rf_leave(node);
 }
 
@@ -112,13 +163,23 @@ RF_WRAPPER(void, pktchan_recv_i,
             mcapi_status_t *status)) {
     RF_ENTER_VOID(pktchan_recv_i, (handle, buffer, request, status));
     rf_sign(&node->session, &here, 0, 0, 0);
-    RF_CALL_REQUEST(real->pktchan_recv_i(handle, buffer, made, status));
-    if (rf_is_failure(*status))
-        ;
-    else if (rf_recording(node))
-        rf_record_packet(node, *request, buffer);
-    else
-        rf_request_packet(node, *request, buffer);
+    if (rf_recording(node)) {
+        real->pktchan_recv_i(handle, buffer, request, status);
+        rf_record_status(node, &here, *status);
+        if (!rf_is_failure(*status))
+            rf_record_packet(node, *request, buffer, handle);
+    } else {
+        const struct rf_here copy = here;
+        *status = rf_recorded_status(node, &copy, MCAPI_SUCCESS);
+        if (rf_free(node))
+            *status = MCAPI_PENDING;
+        const struct rf_request what = {
+            .kind = RF_REQUEST_PACKET, .packet = buffer, .handle = handle};
+        if (!rf_is_failure(*status))
+            *request = rf_request_new(node, &what);
+        if (*status == MCAPI_SUCCESS)
+            rf_request_complete(node, &copy, *request);
+    }
     rf_leave(node);
 }
 
@@ -151,7 +212,8 @@ RF_WRAPPER(mcapi_boolean_t, pktchan_release_test, (void *buffer, mcapi_status_t 
         RF_ENTER_VOID(sclchan_send_uint##bits, (handle, word, status));                            \
         rf_sign(&node->session, &here, 0, 0, 0);                                                   \
         rf_line_begin(node, &here, RF_LINE_SENT, handle);                                          \
-        RF_CALL_SEND(real->sclchan_send_uint##bits(handle, word, status));                         \
+        RF_CALL_SEND(                                                                              \
+            (opened(node, &here, handle), real->sclchan_send_uint##bits(handle, word, status)));   \
         rf_line_end(node, RF_LINE_SENT, handle, *status);                                          \
         rf_leave(node);                                                                            \
     }                                                                                              \
@@ -161,7 +223,8 @@ RF_WRAPPER(mcapi_boolean_t, pktchan_release_test, (void *buffer, mcapi_status_t 
         rf_sign(&node->session, &here, 0, 0, 0);                                                   \
         mcapi_uint##bits##_t word = 0;                                                             \
         rf_line_begin(node, &here, RF_LINE_RECEIVED, handle);                                      \
-        RF_CALL(word = real->sclchan_recv_uint##bits(handle, status));                             \
+        RF_CALL(                                                                                   \
+            (opened(node, &here, handle), word = real->sclchan_recv_uint##bits(handle, status)));  \
         rf_line_end(node, RF_LINE_RECEIVED, handle, *status);                                      \
         if (*status == MCAPI_SUCCESS)                                                              \
             rf_through(node, &here, &word, sizeof word);                                           \

@@ -337,6 +337,8 @@ static void free_tables(struct rf_mcapi_node *node) {
     free(node->endpoint_map.slots);
     free(node->signs.slots);
     free(node->found.slots);
+    free(node->packets.next.slots);
+    free(node->packets.come.slots);
     free(node->posted_map.slots);
     free(node->posted);
     /* They were allocated in pieces: 64, 64, 128, 256 and so on. */

@@ -27,7 +27,8 @@ static void note(uint64_t sequence) {
     uint32_t number = (uint32_t)sequence;
     uint32_t *next = rf_value_of(&rf_this_thread->lines[call.line], call.key, 0);
     if (number != *next)
-        rf_value(call.node, &call.here, (int32_t)(number - *next));
+        (call.line == RF_LINE_PACKETS ? rf_number : rf_value)(call.node, &call.here,
+                                                              (int32_t)(number - *next));
     *next = number + 1;
     rf_link->step();
 }
@@ -35,7 +36,7 @@ static void note(uint64_t sequence) {
 /* The library calls it. What is sent has its number in the recording before anybody receives it: of
    a process that is killed it is known what its threads had sent, and in which order. */
 static void note_sent(uint64_t sequence) {
-    if (call.node && call.line != RF_LINE_RECEIVED)
+    if (call.node && call.line < RF_LINE_RECEIVED)
         note(sequence);
 }
 
@@ -95,7 +96,7 @@ static void wait_at_cut(struct rf_mcapi_node *node, const struct rf_here *here, 
             return;
         nap(1000000);
         uint32_t now = gone(node, line, key, 0);
-        if (now != before || line != RF_LINE_RECEIVED ||
+        if (now != before || line < RF_LINE_RECEIVED ||
             !__atomic_load_n(&node->waiting[line], __ATOMIC_RELAXED))
             still = 0;
         before = now;
@@ -116,10 +117,10 @@ void rf_line_wait(struct rf_mcapi_node *node, const struct rf_here *here, enum r
         bool recorded = rf_link->await(here->name, here->address);
         if (rf_free(node))
             return;
-        if (recorded || rf_has_value(node, here))
-            wait_for_number(node, here, line, key);
-        else
+        if (!recorded && !rf_has_value(node, here))
             wait_at_cut(node, here, line, key);
+        else if (line != RF_LINE_PACKETS)
+            wait_for_number(node, here, line, key);
     }
 }
 
@@ -129,7 +130,7 @@ void rf_line_went(struct rf_mcapi_node *node, enum rf_line line, uint64_t key,
     if (!rf_recording(node) && awaited && !rf_is_failure(status)) {
         gone(node, line, key, 1);
         rf_link->played();
-    } else if (call.node && line == RF_LINE_RECEIVED && status == MCAPI_SUCCESS &&
+    } else if (call.node && line >= RF_LINE_RECEIVED && status == MCAPI_SUCCESS &&
                rf_reals.origin(&origin)) {
         note(origin.sequence);
     }

@@ -19,7 +19,8 @@ struct rf_mcapi_node;
 enum rf_line {
     RF_LINE_MESSAGES, /* from one endpoint to another: its key is both */
     RF_LINE_SENT,     /* over a channel: the handle of that side */
-    RF_LINE_RECEIVED,
+    RF_LINE_RECEIVED, /* of scalars */
+    RF_LINE_PACKETS,  /* the same, but these may be taken before their turn: see packets.h */
     RF_LINES
 };
 

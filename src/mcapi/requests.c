@@ -66,9 +66,14 @@ void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
     rf_session_unlock(&node->session);
 }
 
-void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet) {
-    if (node->data.writer)
-        posted_new(node, request)->packet = packet;
+void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet,
+                      uint64_t channel) {
+    rf_session_lock(&node->session);
+    struct rf_posted *posted = posted_new(node, request);
+    posted->packet = packet;
+    posted->handle = channel;
+    posted->order = node->packets_posted++;
+    rf_session_unlock(&node->session);
 }
 
 /* What the library has reported complete. */
@@ -77,6 +82,7 @@ struct completion {
     size_t size;
     bool cut, released; /* it will not know it any more */
     bool found;         /* an endpoint, for the first time */
+    uint64_t handle;    /* of the channel of a packet whose number was not known before, or 0 */
     bool named;         /* the match was not known before; it is: */
     struct rf_message_name name;
     uint32_t channel, back; /* how many posts ago it was posted */
@@ -87,6 +93,7 @@ struct completion {
 static void record_match_alone(struct rf_mcapi_node *node, struct completion *completion) {
     uint32_t place = rf_handle_find(&node->posted_map, completion->request + 1);
     completion->named = completion->found = false;
+    completion->handle = 0;
     if (place == RF_NOWHERE) {
         rf_keep_size(node, completion->size);
         return;
@@ -99,6 +106,8 @@ static void record_match_alone(struct rf_mcapi_node *node, struct completion *co
         completion->found = !posted->told;
         posted->told = true;
     } else if (posted->packet) {
+        completion->name = rf_delivered(NULL, 0, false);
+        completion->handle = posted->named ? 0 : posted->handle;
         rf_keep(node, *posted->packet, completion->size, false);
     } else if (posted->named) {
         rf_keep(node, posted->buffer, completion->size, completion->cut);
@@ -129,18 +138,36 @@ RF_STEP void record_details(struct rf_mcapi_node *node, const struct rf_here *he
         rf_record_sequence(node, here, completion->channel, &completion->name, completion->back);
     if (__builtin_expect(completion->found, 0))
         rf_life(node, here);
+    if (completion->handle && rf_reals.origin)
+        rf_record_packet_number(node, here, completion->handle, completion->name.sequence);
 }
 
-/* The first receive of this thread that was posted on the channel, from that place on. */
-static struct rf_posted *next_posted(struct rf_mcapi_node *node, uint32_t channel, uint64_t from,
-                                     mcapi_request_t *request) {
+/* Receives that this thread has posted at an endpoint, or on the channel with that handle. */
+struct place {
+    uint32_t endpoint;
+    uint64_t handle; /* 0: an endpoint */
+};
+
+static bool is_posted_at(const struct rf_posted *posted, const struct place *place) {
+    if (posted->found || posted->thread != rf_this_thread || !posted->packet != !place->handle)
+        return false;
+    return place->handle ? posted->handle == place->handle
+                         : rf_packed_channel(posted->post.what) == place->endpoint;
+}
+
+static uint64_t order_of(const struct rf_posted *posted) {
+    return posted->packet ? posted->order : posted->post.ordinal;
+}
+
+/* The first of them, from there on. */
+static struct rf_posted *next_posted(struct rf_mcapi_node *node, const struct place *place,
+                                     uint64_t from, mcapi_request_t *request) {
     struct rf_posted *next = NULL;
     const struct rf_handle_map *map = &node->posted_map;
     for (uint32_t i = 0; map->slots && i <= map->mask; i++) {
         struct rf_posted *posted = map->slots[i].key ? &node->posted[map->slots[i].value] : NULL;
-        if (!posted || posted->packet || posted->found || posted->thread != rf_this_thread ||
-            rf_packed_channel(posted->post.what) != channel || posted->post.ordinal < from ||
-            (next && next->post.ordinal < posted->post.ordinal))
+        if (!posted || !is_posted_at(posted, place) || order_of(posted) < from ||
+            (next && order_of(next) < order_of(posted)))
             continue;
         next = posted;
         *request = map->slots[i].key - 1;
@@ -148,29 +175,47 @@ static struct rf_posted *next_posted(struct rf_mcapi_node *node, uint32_t channe
     return next;
 }
 
-void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
+/* One after the other: tells what it has taken, if it has. False after the last one. */
+static bool next_taken(struct rf_mcapi_node *node, const struct place *place, uint64_t *from,
+                       bool *taken, struct completion *completion) {
     struct mcapix_origin origin;
     mcapi_request_t request;
-    uint64_t from = 0;
-    while (rf_reals.taken) {
-        rf_session_lock(&node->session);
-        struct rf_posted *posted = next_posted(node, channel, from, &request);
-        bool taken = posted && rf_reals.taken(request, &origin);
-        struct rf_message_name name = {0};
-        uint32_t back = 0;
-        if (taken) {
-            name = rf_name_of(&origin);
-            back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
-            rf_recorder_match(&node->session.recorder, &posted->post, name.first, name.second);
-            posted->named = true;
-        }
-        from = posted ? posted->post.ordinal + 1 : 0;
-        rf_session_unlock(&node->session);
-        if (!posted)
-            return;
-        if (taken)
-            rf_record_sequence(node, here, channel, &name, back);
+    rf_session_lock(&node->session);
+    struct rf_posted *posted = next_posted(node, place, *from, &request);
+    *taken = posted && rf_reals.taken(request, &origin);
+    *from = posted ? order_of(posted) + 1 : 0;
+    if (*taken) {
+        completion->name = rf_name_of(&origin);
+        posted->named = true;
     }
+    if (*taken && !posted->packet) {
+        completion->back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
+        rf_recorder_match(&node->session.recorder, &posted->post, completion->name.first,
+                          completion->name.second);
+    }
+    rf_session_unlock(&node->session);
+    return posted != NULL;
+}
+
+void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
+    const struct place place = {.endpoint = channel};
+    struct completion completion;
+    uint64_t from = 0;
+    bool taken;
+    while (rf_reals.taken && next_taken(node, &place, &from, &taken, &completion))
+        if (taken)
+            rf_record_sequence(node, here, channel, &completion.name, completion.back);
+}
+
+/* No event says of the receive of a packet what it took. So each of them has a value here. */
+void rf_record_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
+                             uint64_t channel) {
+    const struct place place = {.handle = channel};
+    struct completion completion;
+    uint64_t from = 0;
+    bool taken;
+    while (rf_reals.taken && next_taken(node, &place, &from, &taken, &completion))
+        rf_number(node, here, taken ? (int32_t)completion.name.sequence + 1 : 0);
 }
 
 static void forget(struct rf_mcapi_node *node, mcapi_request_t request) {
@@ -227,10 +272,6 @@ void rf_request_opens(struct rf_mcapi_node *node, mcapi_request_t handle, enum r
     request->handle = channel;
 }
 
-void rf_request_packet(struct rf_mcapi_node *node, mcapi_request_t handle, void **packet) {
-    request_of(node, &handle)->packet = packet;
-}
-
 /* With the tables' lock. */
 static void unlink_told(struct rf_mcapi_node *node, struct rf_request *request) {
     if (!request->told)
@@ -285,6 +326,9 @@ static void tell_number(struct rf_mcapi_node *node, const struct rf_here *here,
     } else if (request->kind == RF_REQUEST_FIND) {
         request->numbered = true;
         request->life = rf_life(node, here);
+    } else if (request->kind == RF_REQUEST_PACKET) {
+        request->numbered = true;
+        request->number = rf_packet_number(node, here, request->handle);
     }
 }
 
@@ -331,6 +375,12 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
     }
     if (request->kind == RF_REQUEST_FIND)
         return find(node, here, request, timeout);
+    if (request->kind == RF_REQUEST_PACKET) {
+        request->complete =
+            rf_packet_get(node, here, request->handle, request->numbered ? &request->number : NULL,
+                          timeout, request->packet, &request->size, &request->status);
+        return request->complete;
+    }
     /* A wait without a limit leaves no event. If it was the last call, the recording is over before
        it, and yet its message is known. */
     tell_number(node, here, request);
@@ -391,14 +441,22 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
     return request;
 }
 
-static struct rf_request *next_taken(struct rf_mcapi_node *node, uint32_t channel, uint64_t from) {
+static bool is_pending_at(const struct rf_request *request, const struct place *place) {
+    if (request->complete || request->thread != rf_this_thread)
+        return false;
+    if (place->handle)
+        return request->kind == RF_REQUEST_PACKET && request->handle == place->handle;
+    return request->kind == RF_REQUEST_RECEIVE && request->channel == place->endpoint &&
+           request->match.first != RF_UNKNOWN;
+}
+
+static struct rf_request *next_pending(struct rf_mcapi_node *node, const struct place *place,
+                                       uint64_t from) {
     struct rf_request *next = NULL;
     rf_tables_lock(node);
     for (uint32_t i = 0; i < node->request_room; i++) {
         struct rf_request *request = node->requests[i];
-        if (request->kind == RF_REQUEST_RECEIVE && request->channel == channel &&
-            request->thread == rf_this_thread && !request->complete &&
-            request->match.first != RF_UNKNOWN && request->order >= from &&
+        if (is_pending_at(request, place) && request->order >= from &&
             (!next || request->order < next->order))
             next = request;
     }
@@ -407,15 +465,45 @@ static struct rf_request *next_taken(struct rf_mcapi_node *node, uint32_t channe
 }
 
 void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
+    const struct place place = {.endpoint = channel};
     struct rf_request *request;
     uint64_t from = 0;
-    while (rf_reals.taken && !rf_free(node) && (request = next_taken(node, channel, from))) {
+    while (rf_reals.taken && !rf_free(node) && (request = next_pending(node, &place, from))) {
         from = request->order + 1;
         tell_number(node, here, request);
         if (rf_answering(node))
             continue;
         rf_turn_take(node, here, request->turn);
         finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
+    }
+}
+
+void rf_fetch_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
+                            uint64_t channel) {
+    const struct place place = {.handle = channel};
+    struct rf_request *request;
+    uint64_t from = 0;
+    while (rf_has_value(node, here) && (request = next_pending(node, &place, from))) {
+        uint32_t taken = (uint32_t)rf_number(node, here, 0);
+        from = request->order + 1;
+        if (!taken)
+            continue;
+        request->numbered = true;
+        request->number = taken - 1;
+        if (!rf_answering(node))
+            finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
+    }
+}
+
+void rf_channel_opened(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t channel) {
+    for (uint32_t i = 0; i < node->request_room && !rf_answering(node) && !rf_free(node); i++) {
+        rf_tables_lock(node);
+        struct rf_request *request = node->requests[i];
+        bool opens = request->kind == RF_REQUEST_REAL && request->opens && !request->complete &&
+                     request->handle == channel;
+        rf_tables_unlock(node);
+        if (opens)
+            finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
     }
 }
 
@@ -562,6 +650,8 @@ RF_WRAPPER(mcapi_boolean_t, wait,
     bool sure = timeout == MCAPI_TIMEOUT_INFINITE;
     if (sure)
         rf_sign(&node->session, &here, 0, 0, 0);
+    else
+        rf_form = RF_LIMITED;
     mcapi_boolean_t done;
     if (rf_recording(node)) {
         mcapi_request_t before = request ? *request : 0;
@@ -571,6 +661,7 @@ RF_WRAPPER(mcapi_boolean_t, wait,
         const struct rf_here copy = here;
         done = replay_one(node, &copy, request, size, timeout, false, status);
     }
+    rf_form = 0;
     rf_leave(node);
     return done;
 }

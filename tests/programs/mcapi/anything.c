@@ -271,6 +271,13 @@ static bool is_gone(mcapi_status_t status) {
     return true;
 }
 
+static void ended(const char *what, mcapi_status_t status, mcapi_status_t not_yet) {
+    if (status == MCAPI_ERR_MSG_TRUNCATED)
+        observe(what, (long)status);
+    else
+        told(what, status, not_yet, MCAPI_ERR_ENDP_DELETED, MCAPI_ERR_CHAN_NOTOPEN);
+}
+
 static void test_one(void) {
     mcapi_status_t status, again;
     size_t size = 0;
@@ -281,7 +288,7 @@ static void test_one(void) {
     bool done = mcapi_test(&request, &size, &status);
     if (is_gone(status))
         return;
-    told("test", status, MCAPI_PENDING, MCAPI_ERR_MSG_TRUNCATED, MCAPI_ERR_ENDP_DELETED);
+    ended("test", status, MCAPI_PENDING);
     if (!done)
         return;
     /* It is there still. */
@@ -306,7 +313,7 @@ static void wait_one(void) {
     bool done = mcapi_wait(&me.pending[index]->request, &size, time, &status);
     if (is_gone(status))
         return;
-    told("wait", status, MCAPI_TIMEOUT, MCAPI_ERR_MSG_TRUNCATED, MCAPI_ERR_ENDP_DELETED);
+    ended("wait", status, MCAPI_TIMEOUT);
     if (done)
         has_ended(index, size, status);
 }
@@ -328,7 +335,7 @@ static void wait_for_any(void) {
     observe("index", (long)index);
     if (is_gone(status))
         return;
-    told("wait_any", status, MCAPI_TIMEOUT, MCAPI_ERR_MSG_TRUNCATED, MCAPI_ERR_ENDP_DELETED);
+    ended("wait_any", status, MCAPI_TIMEOUT);
     if (index < number)
         has_ended((int)((first + index) % (unsigned)me.count), size, status);
 }
@@ -697,11 +704,16 @@ static void send_packet(const struct channel *channel, mcapi_status_t *status) {
         mcapi_pktchan_send_i(channel->handle, data, size, &request, status);
 }
 
+/* It may be open before anybody has asked. */
+static bool is_worth_a_try(const struct channel *channel) {
+    return channel->state == OPEN || (channel->state == OPENING && choose(3) == 0);
+}
+
 /* The receiver may have closed it: then nobody wants the rest. */
 static void send_over_channel(void) {
     struct channel *channel = some_channel();
     mcapi_status_t status;
-    if (!channel || !channel->sends || channel->state != OPEN || channel->done == channel->count)
+    if (!channel || !channel->sends || channel->done == channel->count || !is_worth_a_try(channel))
         return;
     if (channel->scalars)
         send_scalar(channel->handle, width_of(channel), &status);
@@ -709,7 +721,7 @@ static void send_over_channel(void) {
         send_packet(channel, &status);
     if (told("channel send", status, MCAPI_TIMEOUT, MCAPI_ERR_MEM_LIMIT, MCAPI_ERR_CHAN_NOTOPEN))
         channel->done++;
-    else if (status == MCAPI_ERR_CHAN_NOTOPEN)
+    else if (status == MCAPI_ERR_CHAN_NOTOPEN && channel->state == OPEN)
         channel->done = channel->count;
 }
 
@@ -718,7 +730,7 @@ static void receive_packet(struct channel *channel) {
     void *packet = NULL;
     size_t size = 0;
     mcapi_pktchan_recv(channel->handle, &packet, &size, &status);
-    if (told("packet", status, MCAPI_TIMEOUT, 0, 0)) {
+    if (told("packet", status, MCAPI_TIMEOUT, MCAPI_ERR_CHAN_NOTOPEN, 0)) {
         take_packet(packet, size);
         channel->done++;
     }
@@ -730,7 +742,7 @@ static void post_packet(struct channel *channel) {
     if (!pending)
         return;
     mcapi_pktchan_recv_i(channel->handle, &pending->packet, &pending->request, &status);
-    told("packet recv_i", status, MCAPI_PENDING, 0, 0);
+    told("packet recv_i", status, MCAPI_PENDING, MCAPI_ERR_CHAN_NOTOPEN, 0);
     channel->posted += status == MCAPI_PENDING;
     keep_pending(pending, status);
 }
@@ -738,13 +750,13 @@ static void post_packet(struct channel *channel) {
 static void receive_over_channel(void) {
     struct channel *channel = some_channel();
     mcapi_status_t status;
-    if (!channel || !channel->receives || channel->state != OPEN ||
-        channel->done + channel->posted >= channel->limit)
+    if (!channel || !channel->receives || channel->done + channel->posted >= channel->limit ||
+        !is_worth_a_try(channel))
         return;
     if (channel->scalars) {
         unsigned width = choose(6) ? width_of(channel) : choose(4);
         uint64_t value = receive_scalar(channel->handle, width, &status);
-        if (told("scalar", status, MCAPI_TIMEOUT, MCAPI_ERR_SCL_SIZE, 0)) {
+        if (told("scalar", status, MCAPI_TIMEOUT, MCAPI_ERR_SCL_SIZE, MCAPI_ERR_CHAN_NOTOPEN)) {
             observe("value", (long)value);
             channel->done++;
         }
@@ -766,12 +778,20 @@ static void count_in_channel(void) {
     observe("available", (long)count);
 }
 
+/* Whoever does not want all of it may leave receives behind. */
+static bool can_be_closed(const struct channel *channel) {
+    if (channel->state != OPEN)
+        return false;
+    if (channel->sends || channel->limit == channel->count)
+        return channel->done == channel->count;
+    return channel->done + channel->posted == channel->limit;
+}
+
 static void close_channel(void) {
     struct channel *channel = some_channel();
     mcapi_request_t request;
     mcapi_status_t status;
-    if (!channel || channel->state != OPEN || channel->posted ||
-        channel->done < (channel->sends ? channel->count : channel->limit))
+    if (!channel || !can_be_closed(channel))
         return;
     if (channel->scalars && channel->sends)
         mcapi_sclchan_send_close_i(channel->handle, &request, &status);
@@ -896,20 +916,25 @@ static void begin_round(void) {
         }
 }
 
-/* What was looked for may be gone in the next round. */
-static void stop_looking(void) {
+/* What was looked for may be gone in the next round, and the channels are closed. */
+static void end_requests(void) {
     mcapi_status_t status;
+    size_t size = 0;
     for (int i = me.count - 1; i >= 0; i--)
         if (me.pending[i]->kind == FOUND) {
             mcapi_cancel(&me.pending[i]->request, &status);
             observe("cancel", (long)status);
             drop_pending(i);
+        } else if (me.pending[i]->kind == PACKET) {
+            mcapi_wait(&me.pending[i]->request, &size, MCAPI_TIMEOUT_INFINITE, &status);
+            told("wait", status, MCAPI_ERR_CHAN_NOTOPEN, 0, 0);
+            has_ended(i, size, status);
         }
 }
 
 /* Now nobody sends to me before we have met. */
 static void end_round(void) {
-    stop_looking();
+    end_requests();
     for (int port = 0; port < PORTS; port++) {
         if (is_remade(me.round, me.number, port))
             delete_endpoint(&me.own[port]);

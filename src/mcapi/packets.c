@@ -1,0 +1,110 @@
+#include "mcapi/packets.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "mcapi/adapter.h"
+
+/* Where threads are told apart each has its own. */
+static uint32_t *next_of(struct rf_mcapi_node *node, uint64_t channel) {
+    return rf_value_of(node->session.shared ? &rf_this_thread->lines[RF_LINE_PACKETS]
+                                            : &node->packets.next,
+                       channel, 0);
+}
+
+void rf_record_packet_number(struct rf_mcapi_node *node, const struct rf_here *here,
+                             uint64_t channel, uint32_t number) {
+    uint32_t *next = next_of(node, channel);
+    if (__builtin_expect(number != *next, 0))
+        rf_number(node, here, (int32_t)(number - *next));
+    *next = number + 1;
+}
+
+uint32_t rf_packet_number(struct rf_mcapi_node *node, const struct rf_here *here,
+                          uint64_t channel) {
+    uint32_t *next = next_of(node, channel), number = *next;
+    if (rf_has_value(node, here))
+        number += (uint32_t)rf_number(node, here, 0);
+    *next = number + 1;
+    return number;
+}
+
+static struct rf_packet *take(struct rf_mcapi_node *node, uint64_t channel,
+                              const uint32_t *number) {
+    struct rf_packet *packet = NULL;
+    rf_tables_lock(node);
+    for (struct rf_packet **at = &node->packets.first; *at && !packet; at = &(*at)->next)
+        if ((*at)->channel == channel && (!number || (*at)->number == *number)) {
+            packet = *at;
+            *at = packet->next;
+            break;
+        }
+    rf_tables_unlock(node);
+    return packet;
+}
+
+/* They stay in the order in which they came. */
+static void keep(struct rf_mcapi_node *node, uint64_t channel, void *data, size_t size) {
+    struct mcapix_origin origin;
+    struct rf_packet *packet = rf_room(NULL, sizeof *packet);
+    bool numbered = rf_reals.origin && rf_reals.origin(&origin);
+    rf_tables_lock(node);
+    uint32_t come = (*rf_value_of(&node->packets.come, channel, 0))++;
+    *packet = (struct rf_packet){.channel = channel,
+                                 .number = numbered ? (uint32_t)origin.sequence : come,
+                                 .data = data,
+                                 .size = size};
+    struct rf_packet **end = &node->packets.first;
+    while (*end)
+        end = &(*end)->next;
+    *end = packet;
+    rf_tables_unlock(node);
+}
+
+/* Past the end of the recording it is the program that decides how long to wait. */
+static bool is_there(uint64_t channel, mcapi_timeout_t timeout, mcapi_status_t *status) {
+    const struct timespec pause = {.tv_nsec = 1000000};
+    for (mcapi_timeout_t passed = 0;; passed++) {
+        unsigned count = rf_reals.pktchan_available(channel, status);
+        if (count || *status != MCAPI_SUCCESS || timeout == MCAPI_TIMEOUT_INFINITE)
+            return true;
+        *status = MCAPI_TIMEOUT;
+        if (passed >= timeout)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+}
+
+bool rf_packet_get(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t channel,
+                   const uint32_t *number, mcapi_timeout_t timeout, void **data, size_t *size,
+                   mcapi_status_t *status) {
+    struct rf_packet *packet;
+    rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+    __atomic_fetch_add(&node->waiting[RF_LINE_PACKETS], 1, __ATOMIC_RELAXED);
+    *status = MCAPI_SUCCESS;
+    while (!(packet = take(node, channel, number))) {
+        if (rf_free(node) && !is_there(channel, timeout, status))
+            break;
+        rf_reals.pktchan_recv(channel, data, size, status);
+        if (*status == MCAPI_SUCCESS)
+            keep(node, channel, *data, *size);
+        else if (!rf_again(node, here, *status))
+            break;
+    }
+    __atomic_fetch_sub(&node->waiting[RF_LINE_PACKETS], 1, __ATOMIC_RELAXED);
+    if (!packet)
+        return *status != MCAPI_TIMEOUT;
+    *data = packet->data;
+    *size = packet->size;
+    free(packet);
+    return true;
+}
+
+void rf_packets_drop(struct rf_mcapi_node *node, uint64_t channel) {
+    struct rf_packet *packet;
+    mcapi_status_t ignored;
+    while ((packet = take(node, channel, NULL))) {
+        rf_reals.pktchan_release(packet->data, &ignored);
+        free(packet);
+    }
+}
