@@ -152,13 +152,22 @@ bool rf_send_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi
     return !*gone && rf_again(node, here, *status);
 }
 
-bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here) {
+static bool has_value_on(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
     struct rf_session *session = &node->session;
     const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(session);
-    if (!event || event->kind != RF_VALUE || event->second != (int32_t)rf_session_calls(session))
+    if (!event || event->kind != RF_VALUE || event->channel != channel ||
+        event->second != (int32_t)rf_session_calls(session))
         return false;
     const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
     return site && strcmp(site->function, here->name) == 0;
+}
+
+bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here) {
+    return has_value_on(node, here, 0);
+}
+
+bool rf_has_number(struct rf_mcapi_node *node, const struct rf_here *here) {
+    return has_value_on(node, here, 1);
 }
 
 static int32_t value_on(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,

@@ -139,7 +139,6 @@ struct rf_node_endpoint {
     struct {
         enum rf_function opens; /* RF_FN_NONE: there is none */
         uint64_t handle;
-        mcapi_request_t request;
     } left;
 };
 
@@ -186,8 +185,8 @@ extern _Thread_local struct rf_mcapi_node *rf_this_node RF_OURS
 extern _Thread_local unsigned rf_depth RF_OURS __attribute__((tls_model("initial-exec")));
 /* The current call has had its event. */
 extern _Thread_local bool rf_answered RF_OURS __attribute__((tls_model("initial-exec")));
-/* A wait without a limit that succeeds leaves no event: an error of the next one, with a limit, must
-   not be taken for its own. So it is marked. */
+/* A wait without a limit that succeeds leaves no event: an error of the next one, with a limit,
+   must not be taken for its own. So it is marked. */
 enum { RF_LIMITED = 2 };
 extern _Thread_local uint32_t rf_form RF_OURS __attribute__((tls_model("initial-exec")));
 extern struct rf_mcapi_node *rf_nodes RF_OURS; /* all of this process */
@@ -369,6 +368,7 @@ int32_t rf_value(struct rf_mcapi_node *node, const struct rf_here *here, int32_t
 int32_t rf_number(struct rf_mcapi_node *node, const struct rf_here *here, int32_t value);
 /* Replay: is there one of this very call? */
 bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here);
+bool rf_has_number(struct rf_mcapi_node *node, const struct rf_here *here);
 
 /* How many messages are there: the body of a wrapper. In a replay the library is not asked. */
 #define RF_AVAILABLE(call)                                                                         \
@@ -447,7 +447,8 @@ void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcap
 /* Record: the same for a packet. */
 void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet,
                       uint64_t channel);
-/* Replay: what was complete at once in the recording is so again: waits for it. Returns false. */
+/* Replay: what was complete at once in the recording is so again: waits for it. What is complete
+   here is taken from the library, which might forget it. Returns false. */
 bool rf_request_pends(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status,
                       mcapi_status_t recorded, struct rf_request *request);
 /* Replay: a request for the program. */

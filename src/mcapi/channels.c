@@ -129,7 +129,6 @@ static void replay_packet(struct rf_mcapi_node *node, const struct rf_here *here
         *buffer = rf_answer_packet(node, here, size);
         return;
     }
-    rf_channel_opened(node, here, handle);
     if (rf_free(node))
         rf_endpoints_stop_ticking(node);
     rf_packet_get(node, here, handle, rf_free(node) ? NULL : &number, MCAPI_TIMEOUT_INFINITE,

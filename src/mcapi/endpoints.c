@@ -167,7 +167,7 @@ RF_WRAPPER(mcapi_endpoint_t, endpoint_create, (mcapi_port_t port, mcapi_status_t
 
 uint32_t rf_life(struct rf_mcapi_node *node, const struct rf_here *here) {
     uint32_t life = rf_recording(node) && rf_reals.life ? rf_reals.life() : 1;
-    if (rf_recording(node) ? life != 1 : rf_has_value(node, here))
+    if (rf_recording(node) ? life != 1 : rf_has_number(node, here))
         life = (uint32_t)rf_number(node, here, (int32_t)life);
     return life;
 }

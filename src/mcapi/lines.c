@@ -117,7 +117,7 @@ void rf_line_wait(struct rf_mcapi_node *node, const struct rf_here *here, enum r
         bool recorded = rf_link->await(here->name, here->address);
         if (rf_free(node))
             return;
-        if (!recorded && !rf_has_value(node, here))
+        if (!recorded && !rf_has_value(node, here) && !rf_has_number(node, here))
             wait_at_cut(node, here, line, key);
         else if (line != RF_LINE_PACKETS)
             wait_for_number(node, here, line, key);

@@ -23,7 +23,7 @@ void rf_record_packet_number(struct rf_mcapi_node *node, const struct rf_here *h
 uint32_t rf_packet_number(struct rf_mcapi_node *node, const struct rf_here *here,
                           uint64_t channel) {
     uint32_t *next = next_of(node, channel), number = *next;
-    if (rf_has_value(node, here))
+    if (rf_has_number(node, here))
         number += (uint32_t)rf_number(node, here, 0);
     *next = number + 1;
     return number;
@@ -82,6 +82,7 @@ bool rf_packet_get(struct rf_mcapi_node *node, const struct rf_here *here, uint6
     rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
     __atomic_fetch_add(&node->waiting[RF_LINE_PACKETS], 1, __ATOMIC_RELAXED);
     *status = MCAPI_SUCCESS;
+    rf_channel_opened(node, here, channel);
     while (!(packet = take(node, channel, number))) {
         if (rf_free(node) && !is_there(channel, timeout, status))
             break;

@@ -203,8 +203,10 @@ void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uin
     uint64_t from = 0;
     bool taken;
     while (rf_reals.taken && next_taken(node, &place, &from, &taken, &completion))
-        if (taken)
+        if (taken) {
+            rf_number(node, here, 1); /* one more, of which the next value tells, if there is one */
             rf_record_sequence(node, here, channel, &completion.name, completion.back);
+        }
 }
 
 /* No event says of the receive of a packet what it took. So each of them has a value here. */
@@ -420,7 +422,11 @@ static void check_success(struct rf_mcapi_node *node, const struct rf_here *here
 
 bool rf_request_pends(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status,
                       mcapi_status_t recorded, struct rf_request *request) {
-    if (!rf_free(node) && status == MCAPI_PENDING && recorded == MCAPI_SUCCESS) {
+    bool done = status == MCAPI_SUCCESS;
+    bool was_done = !rf_free(node) && status == MCAPI_PENDING && recorded == MCAPI_SUCCESS;
+    if (done && !request->real)
+        request->complete = true;
+    if ((done || was_done) && !request->complete) {
         finish(node, here, request, MCAPI_TIMEOUT_INFINITE);
         check_success(node, here, request);
     }
@@ -470,6 +476,7 @@ void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint
     uint64_t from = 0;
     while (rf_reals.taken && !rf_free(node) && (request = next_pending(node, &place, from))) {
         from = request->order + 1;
+        rf_number(node, here, 1);
         tell_number(node, here, request);
         if (rf_answering(node))
             continue;
@@ -483,7 +490,7 @@ void rf_fetch_taken_packets(struct rf_mcapi_node *node, const struct rf_here *he
     const struct place place = {.handle = channel};
     struct rf_request *request;
     uint64_t from = 0;
-    while (rf_has_value(node, here) && (request = next_pending(node, &place, from))) {
+    while (rf_has_number(node, here) && (request = next_pending(node, &place, from))) {
         uint32_t taken = (uint32_t)rf_number(node, here, 0);
         from = request->order + 1;
         if (!taken)
@@ -770,7 +777,6 @@ static void leave_open(struct rf_mcapi_node *node, const struct rf_request *requ
         return;
     endpoint->left.opens = request->opens;
     endpoint->left.handle = request->handle;
-    endpoint->left.request = request->real;
 }
 
 bool rf_left_open(struct rf_mcapi_node *node, enum rf_function opens, mcapi_endpoint_t end,
@@ -779,7 +785,7 @@ bool rf_left_open(struct rf_mcapi_node *node, enum rf_function opens, mcapi_endp
     if (!endpoint || endpoint->left.opens != opens)
         return false;
     *handle = endpoint->left.handle;
-    *made = endpoint->left.request;
+    *made = 0;
     *status = MCAPI_SUCCESS;
     endpoint->left.opens = RF_FN_NONE;
     return true;
@@ -801,6 +807,8 @@ static void replay_cancel(struct rf_mcapi_node *node, const struct rf_here *here
     if (request->kind == RF_REQUEST_REAL && !request->complete && !rf_answering(node))
         rf_reals.cancel(&request->real, &cancelled);
     if (cancelled != MCAPI_SUCCESS)
+        wait_for_real(node, request, MCAPI_TIMEOUT_IMMEDIATE);
+    if (cancelled != MCAPI_SUCCESS || request->complete)
         leave_open(node, request);
     release(node, request);
 }

@@ -483,7 +483,8 @@ static void ask_attribute(void) {
 static void set_attribute(void) {
     mcapi_endp_attr_priority_t priority = choose(5);
     mcapi_status_t status;
-    mcapi_endpoint_t endpoint = choose(2) ? me.spare : me.spares[choose(WORKERS_MOST)];
+    mcapi_endpoint_t endpoint =
+        plan.threads > 1 || choose(2) ? me.spare : me.spares[choose(WORKERS_MOST)];
     mcapi_endpoint_set_attribute(endpoint, MCAPI_ENDP_ATTR_PRIORITY, &priority, sizeof priority,
                                  &status);
     observe("set", (long)status);
