@@ -114,6 +114,22 @@ check_late() {
     check_late full 2 1 --processes
 }
 
+@test "late: an endpoint that is made again is found as it was found" {
+    check_late reborn 1 0
+    check_late reborn 0 1 --processes
+}
+@test "late: what was taken from an endpoint or a channel stays" {
+    check_late taken "" ""
+    check_late taken "" "" --processes
+    check_late given_back "" ""
+    OPTIONS=--threads check_late given_back "" "" --processes
+}
+@test "late: a channel that was not open yet, or is open too soon" {
+    check_late unopened 1 0
+    check_late unopened 1 0 --processes
+    check_late hasty 0 1 --processes
+}
+
 @test "endpoints that are made again: order replays them, sender names them" {
     check_late remade "" ""
     mcapi late remade

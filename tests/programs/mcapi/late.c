@@ -156,6 +156,12 @@ static void failed(int node) {
     tell(node, "wait", mcapi_wait(&request, &size, MCAPI_TIMEOUT_INFINITE, &status), status);
     tell(node, "bytes", (long)size, status);
     mcapi_msg_recv_i(own_endpoint(OTHER_PORT), &word, sizeof word, &never, &status);
+    mcapi_msg_send_i(own_endpoint(WORD_PORT), endpoint_of(0, OTHER_PORT), &word, sizeof word, 0,
+                     &request, &status);
+    tell(node, "wait", mcapi_wait(&never, &size, MCAPI_TIMEOUT_INFINITE, &status), status);
+    tell(node, "wait", mcapi_wait(&never, &size, 1, &status), status);
+    mcapi_msg_recv_i(endpoint_of(0, OTHER_PORT), &word, sizeof word, &never, &status);
+    mcapi_endpoint_delete(endpoint_of(0, WORD_PORT), &status);
     request = post_and_delete(WORD_PORT);
     tell(node, "wait_any", (int)mcapi_wait_any(2, both, &size, LATE_US, &status), status);
     tell(node, "wait", mcapi_wait(&request, &size, 1, &status), status);
@@ -278,16 +284,139 @@ static void remade(int node) {
     }
 }
 
+/* The same at the end that receives: which of the two does node 0 find, when? */
+static void reborn(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
+    mcapi_status_t status;
+    be_late(node);
+    if (node == 0) {
+        send_word(mine, endpoint_of(1, OTHER_PORT), 1);
+        receive_word(mine);
+        send_word(mine, endpoint_of(1, OTHER_PORT), 2);
+        return;
+    }
+    mcapi_endpoint_delete(other, &status);
+    other = own_endpoint(OTHER_PORT);
+    send_word(mine, endpoint_of(0, WORD_PORT), 0);
+    tell(node, "received", receive_word(other), MCAPI_SUCCESS);
+}
+
+/* What a receive has taken stays, when its endpoint goes. */
+static void taken(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
+    mcapi_request_t requests[3];
+    mcapi_status_t status;
+    size_t size = 0;
+    int words[3] = {0};
+    if (node == 0) {
+        for (int i = 0; i < 3; i++)
+            send_word(i == 1 ? other : mine, endpoint_of(1, OTHER_PORT), 10 + i);
+        send_word(mine, endpoint_of(1, WORD_PORT), 0);
+        return;
+    }
+    receive_word(mine);
+    for (int i = 0; i < 3; i++)
+        mcapi_msg_recv_i(other, &words[i], sizeof words[i], &requests[i], &status);
+    mcapi_wait(&requests[0], &size, MCAPI_TIMEOUT_INFINITE, &status);
+    mcapi_endpoint_delete(other, &status);
+    for (int i = 2; i > 0; i--) {
+        mcapi_wait(&requests[i], &size, MCAPI_TIMEOUT_INFINITE, &status);
+        tell(node, "received", words[i], status);
+    }
+}
+
+/* ---- channels, and who was first ---- */
+
+/* Node 0 opens its end, thinks better of it, and opens it after all. */
+static void unopened(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), theirs = endpoint_of(1 - node, WORD_PORT);
+    mcapi_pktchan_send_hndl_t handle;
+    mcapi_request_t request;
+    mcapi_status_t status;
+    if (node) {
+        be_late(node);
+        mcapi_pktchan_connect_i(theirs, mine, &request, &status);
+        must("mcapi_pktchan_connect_i", status);
+        receive_packets(node, mine, PACKETS);
+        return;
+    }
+    mcapi_pktchan_send_open_i(&handle, mine, &request, &status);
+    tell(node, "opens", 0, status);
+    be_late(node);
+    mcapi_cancel(&request, &status);
+    tell(node, "cancel", 0, status);
+    mcapi_pktchan_send_open_i(&handle, mine, &request, &status);
+    settle(&request, status);
+    send_packets(&handle);
+    close_to(handle);
+}
+
+/* Nobody asks whether it is open. */
+static void hasty(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), theirs = endpoint_of(1 - node, WORD_PORT);
+    mcapi_pktchan_send_hndl_t handle;
+    mcapi_request_t request;
+    mcapi_status_t status;
+    if (node) {
+        be_late(node);
+        mcapi_pktchan_connect_i(theirs, mine, &request, &status);
+        receive_packets(node, mine, 1);
+        return;
+    }
+    mcapi_pktchan_send_open_i(&handle, mine, &request, &status);
+    be_late(node);
+    do {
+        mcapi_pktchan_send(handle, &node, sizeof node, &status);
+        usleep(LATE_US / 20);
+    } while (status == MCAPI_ERR_CHAN_NOTOPEN);
+    tell(node, "sent", 1, status);
+}
+
+/* A receive that is cancelled gives back what it took, and others have taken what came next. One
+   that has taken something has it when the channel is closed. */
+static void given_back(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
+    mcapi_endpoint_t theirs = endpoint_of(1 - node, WORD_PORT);
+    mcapi_pktchan_recv_hndl_t handle;
+    mcapi_request_t requests[3], request;
+    mcapi_status_t status;
+    void *packets[4] = {NULL};
+    size_t size = 0;
+    if (node == 0) {
+        mcapi_pktchan_send_hndl_t to = open_to(node, mine, theirs);
+        send_packets(&to);
+        send_word(other, endpoint_of(1, OTHER_PORT), 0);
+        return;
+    }
+    mcapi_pktchan_recv_open_i(&handle, mine, &request, &status);
+    settle(&request, status);
+    receive_word(other);
+    for (int i = 0; i < 2; i++)
+        mcapi_pktchan_recv_i(handle, &packets[i], &requests[i], &status);
+    tell(node, "available", mcapi_pktchan_available(handle, &status), status);
+    mcapi_cancel(&requests[0], &status);
+    mcapi_wait(&requests[1], &size, MCAPI_TIMEOUT_INFINITE, &status);
+    tell(node, "second", *(int *)packets[1], status);
+    mcapi_pktchan_recv(handle, &packets[2], &size, &status);
+    tell(node, "third", *(int *)packets[2], status);
+    mcapi_pktchan_recv_i(handle, &packets[3], &requests[2], &status);
+    tell(node, "available", mcapi_pktchan_available(handle, &status), status);
+    mcapi_pktchan_recv_close_i(handle, &request, &status);
+    mcapi_wait(&requests[2], &size, MCAPI_TIMEOUT_INFINITE, &status);
+    tell(node, "fourth", *(int *)packets[3], status);
+}
+
 /* ---- main ---- */
 
 static const struct {
     const char *name;
     node_program *program;
     int nodes;
-} cases[] = {{"channels", channels, 2},     {"found", found, 2}, {"failed", failed, 1},
-             {"attributes", attributes, 3}, {"again", again, 2}, {"gone", gone, 2},
-             {"reply", reply, 2},           {"full", full, 3},   {"remade", remade, 2},
-             {"crowded", crowded, 2}};
+} cases[] = {{"channels", channels, 2},     {"found", found, 2},   {"failed", failed, 1},
+             {"attributes", attributes, 3}, {"again", again, 2},   {"gone", gone, 2},
+             {"reply", reply, 2},           {"full", full, 3},     {"remade", remade, 2},
+             {"crowded", crowded, 2},       {"reborn", reborn, 2}, {"taken", taken, 2},
+             {"unopened", unopened, 2},     {"hasty", hasty, 2},   {"given_back", given_back, 2}};
 static node_program *chosen;
 
 static void node_main(int node) {
