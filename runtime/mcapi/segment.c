@@ -164,8 +164,7 @@ static bool begin_unnamed(struct mc_segment *segment, const mcapi_param_t *param
     memset((char *)segment + sizeof *segment, 0, header - sizeof *segment);
     segment->limits = plan.limits;
     lay_out(segment);
-    segment->stamping = 0;
-    segment->stamp = 0;
+    segment->stamping = 0; /* stamps go on, so that those of an earlier job came before */
     segment->nodes_alive = 0;
     segment->names_used = segment->next_name = 0;
     segment->laid_out = 1;

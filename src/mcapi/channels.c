@@ -170,8 +170,10 @@ RF_WRAPPER(void, pktchan_recv_i,
     } else {
         const struct rf_here copy = here;
         *status = rf_recorded_status(node, &copy, MCAPI_SUCCESS);
-        if (rf_free(node))
-            *status = MCAPI_PENDING;
+        if (rf_free(node) && !rf_answering(node)) { /* can anything come? */
+            real->pktchan_available(handle, status);
+            *status = *status == MCAPI_SUCCESS ? MCAPI_PENDING : *status;
+        }
         const struct rf_request what = {
             .kind = RF_REQUEST_PACKET, .packet = buffer, .handle = handle};
         if (!rf_is_failure(*status))

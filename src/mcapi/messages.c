@@ -206,6 +206,17 @@ bool rf_hold_all(struct rf_mcapi_node *node) {
     return any;
 }
 
+/* Past the end of the recording the program's own limit of time holds. */
+static mcapi_timeout_t own_limit(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
+    mcapi_timeout_t limit;
+    mcapi_status_t status = MCAPI_ERR_GENERAL;
+    rf_endpoints_stop_ticking(node);
+    if (rf_reals.attributes)
+        rf_reals.endpoint_get_attribute(endpoint, MCAPI_ENDP_ATTR_TIMEOUT, &limit, sizeof limit,
+                                        &status);
+    return status == MCAPI_SUCCESS ? limit : MCAPI_TIMEOUT_INFINITE;
+}
+
 /* In a replay a receive takes the message that it took in the recording, once that is there. */
 static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
                         mcapi_endpoint_t endpoint, void *buffer, size_t room, size_t *size,
@@ -236,8 +247,11 @@ static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
         return;
     }
     struct rf_message *message =
-        rf_await(node, here, channel, event ? &name : NULL, MCAPI_TIMEOUT_INFINITE);
-    rf_give(message, buffer, room, size, status);
+        rf_await(node, here, channel, event ? &name : NULL,
+                 event ? MCAPI_TIMEOUT_INFINITE : own_limit(node, endpoint));
+    *status = MCAPI_TIMEOUT;
+    if (message)
+        rf_give(message, buffer, room, size, status);
     free(message);
 }
 

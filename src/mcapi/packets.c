@@ -63,7 +63,6 @@ static void keep(struct rf_mcapi_node *node, uint64_t channel, void *data, size_
 
 /* Past the end of the recording it is the program that decides how long to wait. */
 static bool is_there(uint64_t channel, mcapi_timeout_t timeout, mcapi_status_t *status) {
-    const struct timespec pause = {.tv_nsec = 1000000};
     for (mcapi_timeout_t passed = 0;; passed++) {
         unsigned count = rf_reals.pktchan_available(channel, status);
         if (count || *status != MCAPI_SUCCESS || timeout == MCAPI_TIMEOUT_INFINITE)
@@ -71,30 +70,51 @@ static bool is_there(uint64_t channel, mcapi_timeout_t timeout, mcapi_status_t *
         *status = MCAPI_TIMEOUT;
         if (passed >= timeout)
             return false;
-        nanosleep(&pause, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
+}
+
+/* One thread at a time gets what comes, for all. True if it was this one. */
+static bool pull(struct rf_mcapi_node *node, uint64_t channel, void **data, size_t *size,
+                 mcapi_status_t *status) {
+    rf_tables_lock(node);
+    uint32_t *pulling = rf_value_of(&node->packets.pulling, channel, 0);
+    bool mine = !*pulling;
+    *pulling = 1;
+    rf_tables_unlock(node);
+    if (!mine) {
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+        return false;
+    }
+    rf_reals.pktchan_recv(channel, data, size, status);
+    if (*status == MCAPI_SUCCESS)
+        keep(node, channel, *data, *size);
+    rf_tables_lock(node);
+    *rf_value_of(&node->packets.pulling, channel, 0) = 0;
+    rf_tables_unlock(node);
+    return true;
 }
 
 bool rf_packet_get(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t channel,
                    const uint32_t *number, mcapi_timeout_t timeout, void **data, size_t *size,
                    mcapi_status_t *status) {
     struct rf_packet *packet;
+    bool failed = false; /* and yet another thread may have got it */
     rf_progress_wait(&node->session.replayer, here, RF_NO_PEER, RF_NO_PEER);
     __atomic_fetch_add(&node->waiting[RF_LINE_PACKETS], 1, __ATOMIC_RELAXED);
-    *status = MCAPI_SUCCESS;
     rf_channel_opened(node, here, channel);
-    while (!(packet = take(node, channel, number))) {
+    while (!(packet = take(node, channel, number)) && (!failed || rf_again(node, here, *status))) {
         if (rf_free(node) && !is_there(channel, timeout, status))
             break;
-        rf_reals.pktchan_recv(channel, data, size, status);
-        if (*status == MCAPI_SUCCESS)
-            keep(node, channel, *data, *size);
-        else if (!rf_again(node, here, *status))
-            break;
+        failed = pull(node, channel, data, size, status) && *status != MCAPI_SUCCESS;
     }
     __atomic_fetch_sub(&node->waiting[RF_LINE_PACKETS], 1, __ATOMIC_RELAXED);
-    if (!packet)
+    if (!packet) {
+        if (*status != MCAPI_TIMEOUT)
+            *status = MCAPI_ERR_CHAN_NOTOPEN;
         return *status != MCAPI_TIMEOUT;
+    }
+    *status = MCAPI_SUCCESS;
     *data = packet->data;
     *size = packet->size;
     free(packet);

@@ -28,6 +28,8 @@ struct rf_packets {
     struct rf_handle_map next; /* by channel: the number of the one that is told next, usually */
     struct rf_handle_map come; /* replay: how many have, if the library does not number them */
     struct rf_packet *first;   /* replay */
+    struct rf_handle_map
+        pulling; /* replay, by channel: a thread asks the library for the next one */
 };
 
 /* Record: the program has been told of this one. */

@@ -388,6 +388,10 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
     tell_number(node, here, request);
     const struct rf_message_name *name =
         request->match.first == RF_UNKNOWN ? NULL : &request->match;
+    if (rf_free(node) && !rf_endpoint_at(node, request->channel)->open) {
+        request->status = MCAPI_ERR_ENDP_DELETED;
+        return request->complete = true;
+    }
     struct rf_message *message = rf_await(node, here, request->channel, name, timeout);
     if (!message)
         return false;
@@ -541,7 +545,7 @@ static mcapi_boolean_t tell(struct rf_mcapi_node *node, struct rf_request *reque
         remember(node, request);
     else
         release(node, request);
-    return rf_is_delivery(*status);
+    return MCAPI_TRUE;
 }
 
 /* Replay: the recording says that the request ended with this error. */
@@ -683,9 +687,10 @@ static mcapi_uint_t ask_any(struct rf_mcapi_node *node, const struct rf_here *he
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (;;) {
         for (size_t i = 0; i < count; i++)
-            if (ask(node, here, requests[i], size, MCAPI_TIMEOUT_IMMEDIATE, false, status) ||
-                *status != MCAPI_TIMEOUT)
-                return rf_is_delivery(*status) ? (mcapi_uint_t)i : MCAPI_RETURN_VALUE_INVALID;
+            if (ask(node, here, requests[i], size, MCAPI_TIMEOUT_IMMEDIATE, false, status))
+                return (mcapi_uint_t)i;
+            else if (*status != MCAPI_TIMEOUT)
+                return MCAPI_RETURN_VALUE_INVALID;
         clock_gettime(CLOCK_MONOTONIC, &now);
         long passed = (now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000;
         if (timeout != MCAPI_TIMEOUT_INFINITE && passed >= (long)timeout)

@@ -25,7 +25,8 @@ struct mcapix_origin {
     uint64_t sequence; /* of the sends from that endpoint to this one, or over this channel, from 0,
                           modulo 2^32 */
     uint64_t receive;  /* of the receives posted on the endpoint that took it, from 0 */
-    uint64_t stamp;    /* of the matches in the job, from 1; 0 if they were not stamped */
+    uint64_t stamp;    /* of the matches in the job and, if it has no name, in those before it; from
+                          1, or 0 if they were not stamped */
 };
 
 /* MCAPIX_VERSION of the library that runs. */

@@ -42,14 +42,21 @@ static struct {
     bool remake, narrow;
 } plan = {.threads = 1, .epochs = 1};
 
+/* What is nearly the same gives quite another number. */
+static unsigned scatter(uint64_t seed, const void *data, size_t size) {
+    uint64_t hash = observe_mix(seed, data, size);
+    for (int i = 0; i < 2; i++)
+        hash = (hash ^ hash >> 32) * UINT64_C(0xd6e8feb86659fd93);
+    return (unsigned)(hash >> 33);
+}
+
 /* ---- what is planned: the same number for whoever asks the same ---- */
 
 enum question { NODES, TALK, REMAKE, MEET, KIND, FROM, TO, CONNECTS, COUNT, EARLY, WIDTH };
 
 static unsigned planned(enum question what, int round, int one, int other) {
     const int words[] = {(int)what, round, one, other};
-    uint64_t hash = observe_mix(plan.seed * UINT64_C(0x9e3779b97f4a7c15), words, sizeof words);
-    return (unsigned)(hash >> 33);
+    return scatter(plan.seed, words, sizeof words);
 }
 
 static int talk(int round, int from, int to, int port) {
@@ -107,7 +114,7 @@ static _Thread_local struct {
 /* Depends on the seed, the worker, and all that it has seen. */
 static unsigned choose(unsigned below) {
     me.choices++;
-    return (unsigned)(observe_mix(observer.hash, &me.choices, sizeof me.choices) >> 33) % below;
+    return scatter(observer.hash, &me.choices, sizeof me.choices) % below;
 }
 
 static void be_late(void) {
