@@ -69,6 +69,13 @@ MC_API mcapi_boolean_t mcapi_test(mcapi_request_t *request, size_t *size, mcapi_
     return done ? MCAPI_TRUE : MCAPI_FALSE;
 }
 
+/* Nobody waits for it any more. With the node's lock. */
+static void disengage(struct mc_local_node *node, struct mc_request *request) {
+    request->waited = 0;
+    if (request->known)
+        mc_request_report(node, request);
+}
+
 /* Finds the requests and marks them as waited for. With the node's lock. */
 static uint32_t engage(struct mc_local_node *node, mcapi_request_t **handles,
                        struct mc_request **requests, size_t count) {
@@ -83,7 +90,7 @@ static uint32_t engage(struct mc_local_node *node, mcapi_request_t **handles,
             status = MCAPI_ERR_WAIT_PENDING;
         if (status != MCAPI_SUCCESS) {
             while (i--)
-                requests[i]->waited = 0;
+                disengage(node, requests[i]);
             return status;
         }
         requests[i]->waited = 1;
@@ -109,7 +116,7 @@ static size_t wait_for(struct mc_local_node *node, mcapi_request_t **handles,
     }
     mc_lock(&node->lock);
     for (size_t i = 0; i < count; i++)
-        requests[i]->waited = 0;
+        disengage(node, requests[i]);
     if (index < count) {
         bool done = tell(requests[index], size, status);
         mc_request_forget(node, requests[index]);

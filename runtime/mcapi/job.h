@@ -78,7 +78,8 @@ struct mc_request {
     enum mc_request_kind kind;
     uint32_t state;
     uint32_t waited;   /* somebody waits for it */
-    uint32_t reported; /* the program knows that it is complete */
+    uint32_t reported; /* it is in the list of those that may be taken back, */
+    uint32_t known;    /* since the program knows that it is complete */
     bool told;         /* by a test: what it brought is the program's */
     uint32_t looks;    /* threads that are testing it: it is not given out again meanwhile */
     uint32_t next;     /* in the list of free or of reported ones */

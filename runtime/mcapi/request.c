@@ -39,7 +39,7 @@ void mc_request_report(struct mc_local_node *node, struct mc_request *request) {
     if (request->reported)
         return;
     uint32_t index = (uint32_t)(request - node->requests);
-    request->reported = 1;
+    request->reported = request->known = 1;
     request->next = MC_NONE;
     request->previous = node->reported_last;
     *(node->reported_last == MC_NONE ? &node->reported_first

@@ -130,6 +130,15 @@ check_late() {
     check_late hasty 0 1 --processes
 }
 
+@test "past the end of a recording calls end as they do without one" {
+    mcapi late cut
+    "${launch[@]}" > plain.text
+    PROGRAM_KILL=1 run "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 137
+    run_apart timeout $PATIENCE "$REFRAIN" replay -q --stall-timeout 10 trace
+    [ "$output" = "$(cat plain.text)" ]
+}
+
 @test "endpoints that are made again: order replays them, sender names them" {
     check_late remade "" ""
     mcapi late remade

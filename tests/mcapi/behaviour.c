@@ -183,6 +183,22 @@ static void sends_need_not_be_waited_for(void **unused) {
     }
 }
 
+/* Nor do those that somebody waited for together with another one. */
+static void sends_need_not_be_waited_for_again(void **unused) {
+    mcapi_request_t both[2], *all[2] = {&both[0], &both[1]};
+    (void)unused;
+    for (int i = 0; i < 3000; i++) {
+        for (int j = 0; j < 2; j++) {
+            mcapi_msg_send_i(world.mine[0], world.mine[1], "x", 2, 0, &both[j], &status);
+            assert_status(status, SUCCESS);
+            must_receive(world.mine[1], "x");
+        }
+        assert_int_equal(mcapi_wait_any(2, all, &size, 1000, &status), 0);
+        mcapi_wait_any(2, all, &size, 1000, &status);
+        assert_status(status, ERR_REQUEST_INVALID);
+    }
+}
+
 static void large_messages_are_whole(void **unused) {
     static unsigned char sent[65536], received[65536];
     static const size_t sizes[] = {0, 1, 50, 51, 114, 115, 256, 257, 4096, 4097, 65535, 65536};
@@ -500,6 +516,43 @@ static void endpoints_have_names(void **unused) {
     assert_int_equal(mcapix_endpoint_name(world.theirs[2] + (1u << 12), &domain, &node, &port), 0);
 }
 
+static void endpoints_have_lives(void **unused) {
+    mcapi_endpoint_t found;
+    mcapi_request_t request;
+    (void)unused;
+    assert_int_equal(mcapix_lives(0, 1, 77), 0);
+    for (unsigned i = 1; i <= 2; i++) {
+        mcapi_endpoint_t made = mcapi_endpoint_create(77, &status);
+        assert_int_equal(mcapi_endpoint_get(0, 1, 77, 1000, &status), made);
+        assert_int_equal(mcapix_life(), i);
+        assert_int_equal(mcapix_lives(0, 1, 77), i);
+        mcapi_endpoint_delete(made, &status);
+        assert_status(status, SUCCESS);
+    }
+    mcapi_endpoint_get_i(0, 1, 77, &found, &request, &status);
+    assert_status(status, PENDING);
+    mcapi_endpoint_create(77, &status);
+    must_wait(&request);
+    assert_int_equal(mcapix_life(), 3);
+}
+
+static void what_was_taken_is_known(void **unused) {
+    struct mcapix_origin origin;
+    char buffer[8];
+    (void)unused;
+    mcapi_request_t request = post(world.mine[0], buffer, 8);
+    assert_int_equal(mcapix_taken(request, &origin), 0);
+    must_send(world.mine[1], world.mine[0], "x", 0);
+    assert_int_equal(mcapi_msg_available(world.mine[0], &status), 0);
+    assert_int_equal(mcapix_taken(request, &origin), 1);
+    assert_int_equal(origin.node, 1);
+    assert_int_equal(origin.sequence, 0);
+    mcapi_endpoint_delete(world.mine[0], &status);
+    assert_int_equal(mcapix_taken(request, &origin), 1);
+    must_wait(&request);
+    assert_int_equal(mcapix_taken(request, &origin), 0);
+}
+
 /* ---- processes --------------------------------------------------------------------------------
  */
 
@@ -558,6 +611,7 @@ int main(void) {
         TEST(a_request_is_released_once),
         TEST(wait_any_takes_the_lowest_index),
         TEST(sends_need_not_be_waited_for),
+        TEST(sends_need_not_be_waited_for_again),
         TEST(large_messages_are_whole),
         TEST(handles_do_not_come_again),
         TEST(packets_are_released_in_any_order),
@@ -570,6 +624,8 @@ int main(void) {
         TEST(a_retired_node_is_still_found),
         TEST(what_is_not_expected_comes_too),
         TEST(endpoints_have_names),
+        TEST(endpoints_have_lives),
+        TEST(what_was_taken_is_known),
         TEST(a_child_is_a_node_of_its_own),
         TEST(the_dead_are_not_found),
     };

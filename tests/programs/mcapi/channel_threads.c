@@ -15,8 +15,15 @@ static void receive(int node, int thread, mcapi_endpoint_t endpoint) {
         mcapi_status_t status;
         void *packet;
         size_t size = 0;
-        mcapi_pktchan_recv(incoming, &packet, &size, &status);
-        must("mcapi_pktchan_recv", status);
+        if (i % 2) {
+            mcapi_request_t request;
+            mcapi_pktchan_recv_i(incoming, &packet, &request, &status);
+            must("mcapi_pktchan_recv_i", status);
+            mcapi_wait(&request, &size, MCAPI_TIMEOUT_INFINITE, &status);
+        } else {
+            mcapi_pktchan_recv(incoming, &packet, &size, &status);
+        }
+        must("packet", status);
         observe_message(status, packet, size);
         mcapi_pktchan_release(packet, &status);
         must("mcapi_pktchan_release", status);

@@ -406,17 +406,50 @@ static void given_back(int node) {
     tell(node, "fourth", *(int *)packets[3], status);
 }
 
+/* ---- past the end of a recording ---- */
+
+/* PROGRAM_KILL ends the recording in the middle. What follows is then for the library to decide. */
+static void cut(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
+    mcapi_timeout_t limit = LATE_US / 10000;
+    mcapi_pktchan_recv_hndl_t handle;
+    mcapi_request_t request, *one = &request;
+    mcapi_status_t status;
+    void *packet;
+    size_t size;
+    int word;
+    mcapi_endpoint_set_attribute(mine, MCAPI_ENDP_ATTR_TIMEOUT, &limit, sizeof limit, &status);
+    for (int i = 0; i < 2; i++) {
+        mcapi_msg_recv(mine, &word, sizeof word, &size, &status);
+        tell(node, "recv", 0, status);
+        if (i == 0 && getenv("PROGRAM_KILL"))
+            raise(SIGKILL);
+    }
+    mcapi_pktchan_recv_open_i(&handle, mine, &request, &status);
+    mcapi_pktchan_recv_i(handle, &packet, &request, &status);
+    tell(node, "recv_i", 0, status);
+    mcapi_msg_recv_i(other, &word, sizeof word, &request, &status);
+    mcapi_endpoint_delete(other, &status);
+    word = mcapi_test(&request, &size, &status);
+    tell(node, "test", word, status);
+    word = (int)mcapi_wait_any(1, &one, &size, limit, &status);
+    tell(node, "wait_any", word, status);
+}
+
 /* ---- main ---- */
 
 static const struct {
     const char *name;
     node_program *program;
     int nodes;
-} cases[] = {{"channels", channels, 2},     {"found", found, 2},   {"failed", failed, 1},
-             {"attributes", attributes, 3}, {"again", again, 2},   {"gone", gone, 2},
-             {"reply", reply, 2},           {"full", full, 3},     {"remade", remade, 2},
-             {"crowded", crowded, 2},       {"reborn", reborn, 2}, {"taken", taken, 2},
-             {"unopened", unopened, 2},     {"hasty", hasty, 2},   {"given_back", given_back, 2}};
+} cases[] = {{"channels", channels, 2},     {"found", found, 2},
+             {"failed", failed, 1},         {"attributes", attributes, 3},
+             {"again", again, 2},           {"gone", gone, 2},
+             {"reply", reply, 2},           {"full", full, 3},
+             {"remade", remade, 2},         {"crowded", crowded, 2},
+             {"reborn", reborn, 2},         {"taken", taken, 2},
+             {"unopened", unopened, 2},     {"hasty", hasty, 2},
+             {"given_back", given_back, 2}, {"cut", cut, 1}};
 static node_program *chosen;
 
 static void node_main(int node) {
