@@ -370,8 +370,9 @@ int32_t rf_number(struct rf_mcapi_node *node, const struct rf_here *here, int32_
 bool rf_has_value(struct rf_mcapi_node *node, const struct rf_here *here);
 bool rf_has_number(struct rf_mcapi_node *node, const struct rf_here *here);
 
-/* How many messages are there: the body of a wrapper. In a replay the library is not asked. */
-#define RF_AVAILABLE(call)                                                                         \
+/* How many messages are there: the body of a wrapper. In a replay the library is not asked, but
+   past the end of the recording, when some may be `held` here. */
+#define RF_AVAILABLE(call, held)                                                                   \
     mcapi_uint_t count = 0;                                                                        \
     if (rf_recording(node))                                                                        \
         count = call;                                                                              \
@@ -382,7 +383,7 @@ bool rf_has_number(struct rf_mcapi_node *node, const struct rf_here *here);
     else if (rf_recording(node))                                                                   \
         rf_record_error(node, &here, *status);                                                     \
     if (!rf_recording(node) && rf_free(node))                                                      \
-        count = call;                                                                              \
+        count = (call) + (held);                                                                   \
     rf_leave(node);                                                                                \
     return count
 

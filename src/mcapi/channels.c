@@ -30,6 +30,8 @@ static void after_close(struct rf_mcapi_node *node, const struct rf_here *here, 
             break;                                                                                 \
         if (rf_answering(node))                                                                    \
             *handle = ++node->data.handles;                                                        \
+        else if (here.function == RF_FN_pktchan_recv_open_i)                                       \
+            rf_packets_expect(node, *handle);                                                      \
         rf_request_opens(node, *request, here.function, endpoint, *handle);                        \
     } while (0)
 
@@ -80,7 +82,7 @@ static void after_close(struct rf_mcapi_node *node, const struct rf_here *here, 
     RF_WRAPPER(mcapi_uint_t, kind##_available,                                                     \
                (mcapi_##kind##_recv_hndl_t handle, mcapi_status_t * status)) {                     \
         RF_ENTER(kind##_available, (handle, status));                                              \
-        RF_AVAILABLE(real->kind##_available(handle, status));                                      \
+        RF_AVAILABLE(real->kind##_available(handle, status), rf_packets_count(node, handle));      \
     }
 
 RF_CHANNEL(pktchan)

@@ -189,6 +189,19 @@ bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen
     return came;
 }
 
+uint32_t rf_hold_count(struct rf_hold *hold) {
+    uint32_t count = 0;
+    if (hold->shared)
+        rf_lock(&hold->lock);
+    for (uint32_t i = 0; i < RF_HOLD_BUCKETS; i++)
+        for (const struct rf_message *message = hold->buckets[i].first; message;
+             message = message->next)
+            count++;
+    if (hold->shared)
+        rf_unlock(&hold->lock);
+    return count;
+}
+
 void rf_hold_close(struct rf_hold *hold) {
     mcapi_status_t status;
     if (hold->asked)

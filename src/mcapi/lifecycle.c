@@ -340,6 +340,7 @@ static void free_tables(struct rf_mcapi_node *node) {
     free(node->packets.next.slots);
     free(node->packets.come.slots);
     free(node->packets.pulling.slots);
+    free(node->packets.open.slots);
     free(node->posted_map.slots);
     free(node->posted);
     /* They were allocated in pieces: 64, 64, 128, 256 and so on. */

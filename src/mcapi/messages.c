@@ -193,7 +193,7 @@ struct rf_message *rf_await(struct rf_mcapi_node *node, const struct rf_here *he
 }
 
 bool rf_hold_all(struct rf_mcapi_node *node) {
-    bool any = false;
+    bool any = rf_packets_hold(node);
     for (uint32_t i = 0; i < node->endpoint_count; i++) {
         struct rf_node_endpoint *endpoint = rf_endpoint_at(node, i);
         mcapi_status_t status;
@@ -331,7 +331,12 @@ RF_WRAPPER(void, msg_recv_i,
     rf_leave(node);
 }
 
+static mcapi_uint_t held_at(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
+    struct rf_node_endpoint *own = rf_endpoint_of(node, endpoint);
+    return own ? rf_hold_count(&own->hold) : 0;
+}
+
 RF_WRAPPER(mcapi_uint_t, msg_available, (mcapi_endpoint_t endpoint, mcapi_status_t *status)) {
     RF_ENTER(msg_available, (endpoint, status));
-    RF_AVAILABLE(real->msg_available(endpoint, status));
+    RF_AVAILABLE(real->msg_available(endpoint, status), held_at(node, endpoint));
 }

@@ -121,9 +121,51 @@ bool rf_packet_get(struct rf_mcapi_node *node, const struct rf_here *here, uint6
     return true;
 }
 
+uint32_t rf_packets_count(struct rf_mcapi_node *node, uint64_t channel) {
+    uint32_t count = 0;
+    rf_tables_lock(node);
+    for (const struct rf_packet *packet = node->packets.first; packet; packet = packet->next)
+        count += packet->channel == channel;
+    rf_tables_unlock(node);
+    return count;
+}
+
+void rf_packets_expect(struct rf_mcapi_node *node, uint64_t channel) {
+    rf_tables_lock(node);
+    rf_value_of(&node->packets.open, channel, 1);
+    rf_tables_unlock(node);
+}
+
+/* The channel in that place of the table, 0 if it is empty. */
+static uint64_t open_at(struct rf_mcapi_node *node, uint32_t place, bool *end) {
+    const struct rf_handle_map *map = &node->packets.open;
+    rf_tables_lock(node);
+    *end = !map->slots || place > map->mask;
+    uint64_t key = *end ? 0 : map->slots[place].key;
+    rf_tables_unlock(node);
+    return key ? key - 1 : 0;
+}
+
+bool rf_packets_hold(struct rf_mcapi_node *node) {
+    bool any = false, end = !rf_reals.origin;
+    for (uint32_t i = 0; !end; i++) {
+        uint64_t channel = open_at(node, i, &end);
+        mcapi_status_t status = MCAPI_SUCCESS;
+        void *data;
+        size_t size;
+        while (channel && rf_reals.pktchan_available(channel, &status) &&
+               pull(node, channel, &data, &size, &status) && status == MCAPI_SUCCESS)
+            any = true;
+    }
+    return any;
+}
+
 void rf_packets_drop(struct rf_mcapi_node *node, uint64_t channel) {
     struct rf_packet *packet;
     mcapi_status_t ignored;
+    rf_tables_lock(node);
+    rf_handle_remove(&node->packets.open, channel + 1);
+    rf_tables_unlock(node);
     while ((packet = take(node, channel, NULL))) {
         rf_reals.pktchan_release(packet->data, &ignored);
         free(packet);

@@ -28,6 +28,7 @@ struct rf_packets {
     struct rf_handle_map next; /* by channel: the number of the one that is told next, usually */
     struct rf_handle_map come; /* replay: how many have, if the library does not number them */
     struct rf_packet *first;   /* replay */
+    struct rf_handle_map open; /* replay: channels that packets may come over */
     struct rf_handle_map
         pulling; /* replay, by channel: a thread asks the library for the next one */
 };
@@ -41,6 +42,12 @@ uint32_t rf_packet_number(struct rf_mcapi_node *node, const struct rf_here *here
 bool rf_packet_get(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t channel,
                    const uint32_t *number, mcapi_timeout_t timeout, void **data, size_t *size,
                    mcapi_status_t *status);
+/* Replay: packets may come over this channel. In the recording receives may have been posted that
+   took them: so they are taken in, wherever this node waits for something, and nobody finds a queue
+   full who did not. True if there were some. */
+void rf_packets_expect(struct rf_mcapi_node *node, uint64_t channel);
+uint32_t rf_packets_count(struct rf_mcapi_node *node, uint64_t channel);
+bool rf_packets_hold(struct rf_mcapi_node *node);
 /* Replay: the channel is closed. */
 void rf_packets_drop(struct rf_mcapi_node *node, uint64_t channel);
 

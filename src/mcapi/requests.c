@@ -199,7 +199,7 @@ static bool next_taken(struct rf_mcapi_node *node, const struct place *place, ui
 
 void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
     const struct place place = {.endpoint = channel};
-    struct completion completion;
+    struct completion completion = {0};
     uint64_t from = 0;
     bool taken;
     while (rf_reals.taken && next_taken(node, &place, &from, &taken, &completion))
@@ -213,7 +213,7 @@ void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uin
 void rf_record_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
                              uint64_t channel) {
     const struct place place = {.handle = channel};
-    struct completion completion;
+    struct completion completion = {0};
     uint64_t from = 0;
     bool taken;
     while (rf_reals.taken && next_taken(node, &place, &from, &taken, &completion))

@@ -112,6 +112,7 @@ check_late() {
 @test "late: a queue that others fill first is no obstacle" {
     check_late full 2 1
     check_late full 2 1 --processes
+    check_late flooded "" ""
 }
 
 @test "late: an endpoint that is made again is found as it was found" {

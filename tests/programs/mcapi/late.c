@@ -269,6 +269,37 @@ static void full(int node) {
         send_word(mine, endpoint_of(0, WORD_PORT), 1);
 }
 
+/* The same with packets: node 1 has posted receives for all of them. */
+static void flooded(int node) {
+    static void *packets[FLOOD];
+    static mcapi_request_t requests[FLOOD];
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
+    mcapi_endpoint_t theirs = endpoint_of(1 - node, OTHER_PORT);
+    mcapi_pktchan_recv_hndl_t handle;
+    mcapi_request_t request;
+    mcapi_status_t status;
+    size_t size;
+    if (node == 0) {
+        mcapi_pktchan_send_hndl_t to = open_to(node, mine, endpoint_of(1, WORD_PORT));
+        for (int i = 0; i < FLOOD / PACKETS - 1; i++)
+            send_packets(&to);
+        send_word(other, theirs, 1);
+        receive_word(other);
+        send_packets(&to);
+        return;
+    }
+    mcapi_pktchan_recv_open_i(&handle, mine, &request, &status);
+    settle(&request, status);
+    for (int i = 0; i < FLOOD; i++)
+        mcapi_pktchan_recv_i(handle, &packets[i], &requests[i], &status);
+    while (!mcapi_msg_available(other, &status))
+        mcapi_test(&requests[FLOOD - 1], &size, &status);
+    send_word(other, theirs, receive_word(other));
+    for (int i = 0; i < FLOOD; i++)
+        mcapi_wait(&requests[i], &size, MCAPI_TIMEOUT_INFINITE, &status);
+    tell(node, "last", *(int *)packets[FLOOD - 1], status);
+}
+
 /* ---- endpoints that are made again ---- */
 
 static void remade(int node) {
@@ -449,7 +480,8 @@ static const struct {
              {"remade", remade, 2},         {"crowded", crowded, 2},
              {"reborn", reborn, 2},         {"taken", taken, 2},
              {"unopened", unopened, 2},     {"hasty", hasty, 2},
-             {"given_back", given_back, 2}, {"cut", cut, 1}};
+             {"given_back", given_back, 2}, {"cut", cut, 1},
+             {"flooded", flooded, 2}};
 static node_program *chosen;
 
 static void node_main(int node) {
