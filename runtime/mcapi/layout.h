@@ -69,6 +69,8 @@ struct mc_name {
     uint32_t made; /* endpoints of this name, one after the other */
 };
 #define MC_NAMES_MOST 65535u
+#define MC_LIFE_SHIFT                                                                              \
+    24u /* where the numbers of messages begin that an endpoint made again sends */
 #define MC_NAMES_PER_ENDPOINT 64u
 
 /* What travels. State, sequence and name leave the first line room for 50 bytes: what is no longer

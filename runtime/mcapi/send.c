@@ -57,6 +57,9 @@ uint32_t mc_try_send(struct mc_local_endpoint *from, uint32_t to, const struct m
     slot->name = (uint16_t)from->shared->name;
     uint64_t sequence = number(from, to, parcel->kind);
     slot->sequence = (uint32_t)sequence;
+    /* What an endpoint of the same name sent before may still be under way. */
+    if (parcel->kind == MC_MESSAGE)
+        slot->sequence += (from->shared->life - 1) << MC_LIFE_SHIFT;
     void (*watch)(uint64_t) = __atomic_load_n(&mc_the_job.watch, __ATOMIC_RELAXED);
     if (!MC_LIKELY(!watch))
         watch(sequence);

@@ -160,9 +160,12 @@ uint32_t rf_hold_seen(const struct rf_hold *hold) {
 static bool pull_shared(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen,
                         mcapi_timeout_t timeout, mcapi_status_t *status) {
     rf_lock(&hold->lock);
-    bool more = hold->bell != seen, other = hold->pulling;
-    hold->pulling = other || !more;
+    bool more = hold->bell != seen, other = hold->pulling, closed = hold->closed;
+    hold->pulling = other || (!more && !closed);
     rf_unlock(&hold->lock);
+    *status = MCAPI_ERR_ENDP_INVALID;
+    if (closed)
+        return false;
     if (more || other)
         return more || wait_for_bell(hold, seen, timeout, status);
     size_t size = 0;
@@ -202,13 +205,28 @@ uint32_t rf_hold_count(struct rf_hold *hold) {
     return count;
 }
 
+/* Whichever thread waits for something takes in what comes to any endpoint. */
+static void keep_out(struct rf_hold *hold) {
+    for (bool pulling = true; pulling;) {
+        rf_lock(&hold->lock);
+        hold->closed = true;
+        pulling = hold->pulling;
+        rf_unlock(&hold->lock);
+        if (pulling)
+            nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    }
+}
+
 void rf_hold_close(struct rf_hold *hold) {
     mcapi_status_t status;
+    if (hold->shared)
+        keep_out(hold);
     if (hold->asked)
         rf_reals.cancel(&hold->request, &status);
     struct rf_message *message;
     while ((message = rf_hold_take(hold, NULL)))
         free(message);
     free(hold->buffer);
-    *hold = (struct rf_hold){0};
+    hold->buffer = NULL;
+    hold->asked = false;
 }

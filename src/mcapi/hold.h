@@ -41,6 +41,7 @@ struct rf_hold {
     bool shared;   /* several threads may look for their messages. Then: */
     int lock;      /* of all this */
     bool pulling;  /* one of them gets what comes, for all */
+    bool closed;   /* and none any more */
     uint32_t bell; /* a futex: goes on when it has got something, or given up */
     int waiting;   /* how many may sleep there */
 };

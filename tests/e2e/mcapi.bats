@@ -118,6 +118,7 @@ check_late() {
 @test "late: an endpoint that is made again is found as it was found" {
     check_late reborn 1 0
     check_late reborn 0 1 --processes
+    check_late twins "" ""
 }
 @test "late: what was taken from an endpoint or a channel stays" {
     check_late taken "" ""

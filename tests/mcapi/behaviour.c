@@ -517,6 +517,8 @@ static void endpoints_have_names(void **unused) {
 }
 
 static void endpoints_have_lives(void **unused) {
+    struct mcapix_origin origin;
+    uint64_t numbers[2];
     mcapi_endpoint_t found;
     mcapi_request_t request;
     (void)unused;
@@ -526,9 +528,15 @@ static void endpoints_have_lives(void **unused) {
         assert_int_equal(mcapi_endpoint_get(0, 1, 77, 1000, &status), made);
         assert_int_equal(mcapix_life(), i);
         assert_int_equal(mcapix_lives(0, 1, 77), i);
+        must_send(made, world.mine[0], "x", 0);
+        must_receive(world.mine[0], "x");
+        assert_int_equal(mcapix_origin(&origin), 1);
+        numbers[i - 1] = origin.sequence;
         mcapi_endpoint_delete(made, &status);
         assert_status(status, SUCCESS);
     }
+    assert_int_equal(numbers[0], 0);
+    assert_int_not_equal(numbers[1], 0);
     mcapi_endpoint_get_i(0, 1, 77, &found, &request, &status);
     assert_status(status, PENDING);
     mcapi_endpoint_create(77, &status);

@@ -22,8 +22,8 @@ struct mcapix_origin {
     mcapi_node_t node;
     mcapi_port_t port;
     mcapi_priority_t priority;
-    uint64_t sequence; /* of the sends from that endpoint to this one, or over this channel, from 0,
-                          modulo 2^32 */
+    uint64_t sequence; /* of the sends from that endpoint to this one, or over this channel, from 0
+                          (those of an endpoint made again from another number), modulo 2^32 */
     uint64_t receive;  /* of the receives posted on the endpoint that took it, from 0 */
     uint64_t stamp;    /* of the matches in the job and, if it has no name, in those before it; from
                           1, or 0 if they were not stamped */
@@ -38,7 +38,7 @@ int mcapix_version(void);
 int mcapix_origin(struct mcapix_origin *out);
 
 /* From here on `watch` is called by every thread of this process that sends something, with its
-   number as in `sequence`, before anybody can receive it. NULL: not any more. */
+   number as in `sequence`, but always from 0, before anybody can receive it. NULL: not any more. */
 void mcapix_watch_sends(void (*watch)(uint64_t number));
 
 /* Switches the stamping of matches on or off, for the whole job. A node must be initialized. */

@@ -332,6 +332,32 @@ static void reborn(int node) {
     tell(node, "received", receive_word(other), MCAPI_SUCCESS);
 }
 
+/* Two messages of which each is the first from an endpoint of that name. */
+static void twins(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT);
+    mcapi_request_t requests[2];
+    mcapi_status_t status;
+    size_t size = 0;
+    int words[2] = {0};
+    for (int i = 0; i < 2 && node == 0; i++) {
+        mcapi_endpoint_t other = own_endpoint(OTHER_PORT);
+        send_word(other, endpoint_of(1, OTHER_PORT), 10 + i);
+        mcapi_endpoint_delete(other, &status);
+    }
+    if (node == 0) {
+        send_word(mine, endpoint_of(1, WORD_PORT), 0);
+        return;
+    }
+    mcapi_endpoint_t other = own_endpoint(OTHER_PORT);
+    receive_word(mine);
+    for (int i = 0; i < 2; i++)
+        mcapi_msg_recv_i(other, &words[i], sizeof words[i], &requests[i], &status);
+    for (int i = 1; i >= 0; i--) {
+        mcapi_wait(&requests[i], &size, MCAPI_TIMEOUT_INFINITE, &status);
+        tell(node, i ? "second" : "first", words[i], status);
+    }
+}
+
 /* What a receive has taken stays, when its endpoint goes. */
 static void taken(int node) {
     mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
@@ -352,7 +378,7 @@ static void taken(int node) {
     mcapi_endpoint_delete(other, &status);
     for (int i = 2; i > 0; i--) {
         mcapi_wait(&requests[i], &size, MCAPI_TIMEOUT_INFINITE, &status);
-        tell(node, "received", words[i], status);
+        tell(node, i == 1 ? "second" : "third", words[i], status);
     }
 }
 
@@ -481,7 +507,7 @@ static const struct {
              {"reborn", reborn, 2},         {"taken", taken, 2},
              {"unopened", unopened, 2},     {"hasty", hasty, 2},
              {"given_back", given_back, 2}, {"cut", cut, 1},
-             {"flooded", flooded, 2}};
+             {"flooded", flooded, 2},       {"twins", twins, 2}};
 static node_program *chosen;
 
 static void node_main(int node) {
