@@ -260,8 +260,9 @@ static void has_ended(int index, size_t size, mcapi_status_t status) {
     drop_pending(index);
 }
 
+/* Whom nobody owes anything may be gone before he is found. */
 static bool is_sure(const struct pending *pending) {
-    return pending->kind != SPARE;
+    return pending->kind != SPARE && pending->kind != FOUND;
 }
 
 /* What was complete at once may be gone, if there were too few requests. */
