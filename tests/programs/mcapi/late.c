@@ -319,17 +319,21 @@ static void remade(int node) {
 static void reborn(int node) {
     mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
     mcapi_status_t status;
+    int word = 1;
     be_late(node);
     if (node == 0) {
-        send_word(mine, endpoint_of(1, OTHER_PORT), 1);
+        mcapi_msg_send(mine, endpoint_of(1, OTHER_PORT), &word, sizeof word, 0, &status);
+        tell(node, "sent", word, status); /* it may be deleted just now */
         receive_word(mine);
         send_word(mine, endpoint_of(1, OTHER_PORT), 2);
+        send_word(mine, endpoint_of(1, WORD_PORT), 0);
         return;
     }
     mcapi_endpoint_delete(other, &status);
     other = own_endpoint(OTHER_PORT);
     send_word(mine, endpoint_of(0, WORD_PORT), 0);
     tell(node, "received", receive_word(other), MCAPI_SUCCESS);
+    receive_word(mine); /* until then it must be found */
 }
 
 /* Two messages of which each is the first from an endpoint of that name. */
