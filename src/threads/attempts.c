@@ -38,13 +38,6 @@ void rf_attempt_fails(const void *object) {
         ;
 }
 
-/* Its memory may become another object's. */
-void rf_attempt_succeeds(const void *object) {
-    struct attempts *attempts = find(object);
-    if (attempts)
-        __atomic_store_n(&attempts->failed, 0, __ATOMIC_RELEASE);
-}
-
 void rf_attempts_await(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                        const void *object, uint64_t failed) {
     rf_turn_wake(self);

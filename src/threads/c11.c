@@ -24,6 +24,7 @@ RF_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
     struct rf_thread *child = rf_create_begin(self, RF_OP_THRD_CREATE, address, &failure);
     if (failure)
         return failure;
+    uint32_t number = child ? child->number : RF_NO_THREAD;
     self->inside++;
     if (child) {
         child->start_c11 = start;
@@ -31,7 +32,7 @@ RF_HOOK int thrd_create(thrd_t *thread, thrd_start_t start, void *argument) {
     }
     int code = rf_real_functions.thrd_create(thread, child ? run : start, child ? child : argument);
     self->inside--;
-    rf_create_end(self, RF_OP_THRD_CREATE, address, code);
+    rf_create_end(self, RF_OP_THRD_CREATE, address, code, number, thread);
     return code;
 }
 

@@ -54,30 +54,22 @@ RF_HOOK void pthread_testcancel(void) {
         rf_turn_differs(self, RF_OP_TESTCANCEL, address, "recorded was another operation");
 }
 
-/* The number of a thread, or -1. Handles are given away again, so it is the last one that had it,
-   if not one that was created and has not begun yet: `comes`. */
-static int64_t look_for(pthread_t thread, bool *comes) {
-    uint32_t count = rf_threads.head->threads;
-    *comes = false;
-    for (uint32_t i = count < RF_THREAD_LOG_THREADS ? count : RF_THREAD_LOG_THREADS; i-- > 0;) {
-        const struct rf_thread_log_thread *record = rf_threads.records[i];
-        if (record && rf_threads.handles[i] == thread) {
-            *comes = *comes && record->state == RF_THREAD_ENDED;
-            return i;
-        }
-        *comes = *comes || (record && !rf_threads.handles[i]);
-    }
-    return -1;
-}
-
+/* The number of a thread, or -1. Handles are given away again: it is the one that has not ended. If
+   all have, the last one is meant, whose end nobody has waited for. */
 static int64_t find_thread(pthread_t thread) {
-    bool comes;
-    int64_t number = look_for(thread, &comes);
-    for (int i = 0; i < 200 && comes; i++) {
-        rf_nap(50000);
-        number = look_for(thread, &comes);
+    uint32_t count = rf_threads.head->threads;
+    int64_t ended = -1;
+    for (uint32_t i = count < RF_THREAD_LOG_THREADS ? count : RF_THREAD_LOG_THREADS; i-- > 0;) {
+        const struct rf_thread_log_thread *record =
+            __atomic_load_n(&rf_threads.records[i], __ATOMIC_ACQUIRE);
+        if (!record || __atomic_load_n(&rf_threads.handles[i], __ATOMIC_ACQUIRE) != thread)
+            continue;
+        if (record->state != RF_THREAD_ENDED)
+            return i;
+        if (ended < 0)
+            ended = i;
     }
-    return number;
+    return ended;
 }
 
 /* A thread notices some time later that it is cancelled: where it calls us it says so itself. For

@@ -35,7 +35,10 @@ struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what
     return rf_thread_new(self, number);
 }
 
-void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t address, int code) {
+void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t address, int code,
+                   uint32_t number, const pthread_t *thread) {
+    if (!code && !rf_threads.replays && number != RF_NO_THREAD)
+        __atomic_store_n(&rf_threads.handles[number], *thread, __ATOMIC_RELEASE);
     if (code && !rf_threads.replays)
         rf_failure_record(self, what, address, code);
     else if (code && !self->free)
@@ -63,6 +66,7 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     struct rf_thread *child = rf_create_begin(self, RF_OP_CREATE, address, &failure);
     if (failure)
         return failure;
+    uint32_t number = child ? child->number : RF_NO_THREAD; /* which may be gone soon */
     self->inside++;
     if (child) {
         child->start = start;
@@ -71,7 +75,7 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
     int code = rf_real_functions.pthread_create(thread, attributes, child ? run : start,
                                                 child ? child : argument);
     self->inside--;
-    rf_create_end(self, RF_OP_CREATE, address, code);
+    rf_create_end(self, RF_OP_CREATE, address, code, number, thread);
     return code;
 }
 

@@ -12,7 +12,9 @@ bool rf_creates(uintptr_t address);
    it is recorded now. NULL: not to be recorded, or, with a failure, not to be created. */
 struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                                   int *failure);
-/* After it: a creation that failed is a second operation, and in a replay a difference. */
-void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t address, int code);
+/* After it: a creation that failed is a second operation, and in a replay a difference. From here
+   on the program may name the new thread by its handle, also if that has not begun yet. */
+void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t address, int code,
+                   uint32_t number, const pthread_t *thread);
 
 #endif

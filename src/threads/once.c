@@ -1,7 +1,6 @@
 /* Who comes first runs the routine. Its end is an operation inside it, before anybody else comes
-   through, and so all the others come after it. If it is left by an exception, somebody runs it
-   again, and records how often that had happened. */
-#include "threads/attempts.h"
+   through, and so all the others come after it. If it is left by an exception, that is an operation
+   too, and somebody runs it again, who comes after it. */
 #include "threads/hook.h"
 #include "threads/races.h"
 
@@ -15,51 +14,47 @@ struct attempt {
     bool done;
 };
 
-/* Also when an exception passes by, or the thread is cancelled. That is an operation, so that what
-   the thread does next is not taken for a part of the call. */
-static void leave(const struct attempt *attempt) {
-    if (attempt->done) {
-        rf_attempt_succeeds(attempt->control);
-        return;
-    }
-    struct rf_thread *self = rf_here();
-    int64_t value;
-    if (self && !rf_threads.replays)
-        rf_step_record(self, RF_OP_ONCE_FAILS);
-    else if (self)
-        rf_step_play(self, RF_OP_ONCE_FAILS, attempt->address, &value);
-    rf_attempt_fails(attempt->control);
-}
-
-/* In a replay the thread has waited for those that failed before it. */
-static void tell_failures(uintptr_t address, const void *control) {
-    struct rf_thread *self = rf_here();
-    uint64_t failed = self && !rf_threads.replays ? rf_attempts_failed(control) : 0;
-    if (failed)
-        rf_value_record(self, RF_OP_ONCE_AGAIN, address, (int64_t)failed);
-    if (self && rf_threads.replays && rf_replay_has_value(self, RF_OP_ONCE_AGAIN))
-        rf_value_play(self, RF_OP_ONCE_AGAIN, address);
-}
-
-/* The routine may itself call pthread_once for something else. */
-static void run(void) {
-    uintptr_t address = from;
-    const void *control = object;
-    __attribute__((cleanup(leave))) struct attempt attempt = {control, address, false};
-    tell_failures(address, control);
-    routine();
-    attempt.done = true;
-    rf_race_before(control);
+static void take_turn(enum rf_operation what, const struct attempt *attempt) {
     struct rf_thread *self = rf_here();
     if (!self)
         return;
     if (!rf_threads.replays) {
-        rf_take(self, RF_OP_ONCE_RUN, address, control);
+        rf_take(self, what, attempt->address, attempt->control);
         return;
     }
-    rf_turn_await(self, RF_OP_ONCE_RUN, address);
+    rf_turn_await(self, what, attempt->address);
     rf_turn_played(self);
     rf_turn_wake(self);
+}
+
+/* That the routine is begun tells a replay who runs it: what this thread does next is not
+   taken for something after the call, nor for something in another one inside the routine. */
+static void begin(const struct attempt *attempt) {
+    struct rf_thread *self = rf_here();
+    if (!self)
+        return;
+    if (!rf_threads.replays) {
+        rf_follow(self, RF_OP_ONCE_BEGIN, attempt->address, attempt->control);
+        return;
+    }
+    rf_turn_await(self, RF_OP_ONCE_BEGIN, attempt->address);
+    rf_turn_played(self);
+}
+
+/* Also when an exception passes by, or the thread is cancelled. */
+static void leave(const struct attempt *attempt) {
+    if (!attempt->done)
+        take_turn(RF_OP_ONCE_FAILS, attempt);
+}
+
+/* The routine may itself call pthread_once for something else. */
+static void run(void) {
+    __attribute__((cleanup(leave))) struct attempt attempt = {object, from, false};
+    begin(&attempt);
+    routine();
+    attempt.done = true;
+    rf_race_before(attempt.control);
+    take_turn(RF_OP_ONCE_RUN, &attempt);
 }
 
 static void prepare(void (*function)(void), uintptr_t address, const void *control) {
@@ -68,19 +63,14 @@ static void prepare(void (*function)(void), uintptr_t address, const void *contr
     object = control;
 }
 
-/* Waits for the edges of the thread's next operation, whatever it is: if this thread did not run
-   the routine in the recording, it is the one after the call. One that was cut off in the call may
-   have waited for another one there. */
-static void wait_early(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                       const void *control) {
-    if (rf_turn_cut(self)) {
-        if (!rf_replay_at_end(self))
-            rf_turn_await(self, what, address);
-        return;
-    }
-    rf_turn_await_any(self, what, address);
-    if (rf_replay_has_value(self, RF_OP_ONCE_AGAIN))
-        rf_attempts_await(self, what, address, control, (uint64_t)self->next.value);
+/* Waits for the edges of the thread's next operation: that the routine is begun, if it ran it in
+   the recording, else the call itself. One that was cut off in the call may have waited for another
+   one there. */
+static void wait_early(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
+    if (!rf_turn_cut(self))
+        rf_turn_await_any(self, what, address);
+    else if (!rf_replay_at_end(self))
+        rf_turn_await(self, what, address);
 }
 
 RF_HOOK int pthread_once(pthread_once_t *control, void (*function)(void)) {
@@ -90,7 +80,7 @@ RF_HOOK int pthread_once(pthread_once_t *control, void (*function)(void)) {
         return rf_real()->pthread_once(control, function);
     uintptr_t address = RF_HERE_ADDRESS;
     if (rf_threads.replays)
-        wait_early(self, RF_OP_ONCE, address, control);
+        wait_early(self, RF_OP_ONCE, address);
     prepare(function, address, control);
     int code = rf_real_functions.pthread_once(control, run);
     rf_race_after(control);
@@ -111,7 +101,7 @@ RF_HOOK void call_once(once_flag *flag, void (*function)(void)) {
     }
     uintptr_t address = RF_HERE_ADDRESS;
     if (rf_threads.replays)
-        wait_early(self, RF_OP_CALL_ONCE, address, flag);
+        wait_early(self, RF_OP_CALL_ONCE, address);
     prepare(function, address, flag);
     rf_real_functions.call_once(flag, run);
     rf_race_after(flag);
