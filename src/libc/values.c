@@ -75,9 +75,18 @@ static struct rf_thread *here(void) {
     return rf_threads.on && rf_self && !rf_self->free ? rf_self : NULL;
 }
 
+/* In a child made by fork nothing is. There nobody may even look where a call comes from: the
+   dynamic linker's lock may have been held by another thread in that moment, and is never released.
+ */
+static bool is_anything_kept(void) {
+    if (__builtin_expect(!rf_threads.on, 0))
+        rf_threads_look();
+    return rf_threads.on || rf_threads.wanted;
+}
+
 struct rf_thread *rf_value_ask(unsigned kind, uintptr_t address) {
     if (!rf_values_keep(kind) || held || (rf_self ? rf_self->inside : rf_inside_early) ||
-        rf_is_internal(address))
+        !is_anything_kept() || rf_is_internal(address))
         return NULL;
     return here();
 }

@@ -206,3 +206,45 @@ EOT
         expect_in "$output" "mpi_values.c:"
     done
 }
+
+@test "a child asks for values while a thread of its parent has the dynamic linker's lock" {
+    cat > child.c << 'EOT'
+#include <link.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static int inside[2], over[2];
+static int stay(struct dl_phdr_info *info, size_t size, void *data) {
+    char byte = 0;
+    return write(inside[1], &byte, 1) != 1 || read(over[0], &byte, 1) != 1 || (info && size && !data);
+}
+static void *look(void *argument) {
+    dl_iterate_phdr(stay, argument);
+    return argument;
+}
+/* In a page of its own: who calls is looked up once for each. */
+__attribute__((noinline, aligned(4096))) static int ask(void) {
+    return getpid() != getppid() && time(NULL) > 0 ? 7 : 8;
+}
+int main(void) {
+    pthread_t thread;
+    int status;
+    char byte;
+    if (pipe(inside) || pipe(over) || pthread_create(&thread, NULL, look, NULL) || read(inside[0], &byte, 1) != 1)
+        return 1;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(ask());
+    waitpid(child, &status, 0);
+    if (write(over[1], &byte, 1) != 1 || pthread_join(thread, NULL))
+        return 2;
+    return WEXITSTATUS(status);
+}
+EOT
+    cc -std=gnu17 -D_GNU_SOURCE -O2 -pthread -o child child.c
+    record --values all ./child
+    expect_status 7
+    replay
+    expect_status 7
+}
