@@ -28,11 +28,14 @@ struct rf_thread *rf_create_begin(struct rf_thread *self, enum rf_operation what
     if (rf_clocks() && rf_replay_has_value(self, what))
         rf_rolt_announce(self, (uint32_t)self->next.value);
     uint32_t number = (uint32_t)rf_value_play(self, what, address);
-    if (self->free ||
-        (rf_replay_fails(self, what) && rf_failure_play(self, what, address, failure)))
-        return NULL;
-    /* NULL: it was created, but nothing of it was recorded any more. */
-    return rf_thread_new(self, number);
+    struct rf_thread *child = NULL;
+    if (!self->free &&
+        !(rf_replay_fails(self, what) && rf_failure_play(self, what, address, failure)))
+        child = rf_thread_new(self, number);
+    /* NULL: it could not be created, or nothing of it was recorded any more. */
+    if (!child && rf_clocks())
+        rf_rolt_recall(number);
+    return child;
 }
 
 void rf_create_end(struct rf_thread *self, enum rf_operation what, uintptr_t address, int code,

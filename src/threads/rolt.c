@@ -39,6 +39,12 @@ void rf_rolt_announce(const struct rf_thread *parent, uint32_t number) {
     place->state = RF_PLACE_RUNS;
 }
 
+/* It does not come after all. */
+void rf_rolt_recall(uint32_t number) {
+    if (number < rf_threads.places->count)
+        rf_threads.places->place[number].state = RF_PLACE_ENDED;
+}
+
 /* The earliest time stamp that the thread's next turn can have. */
 void rf_rolt_show(struct rf_thread *self) {
     bool jumps = self->next.type == RF_THREAD_LOG_JUMP && self->next.operation == self->done + 1;

@@ -1011,5 +1011,12 @@ int main(int argc, char **argv) {
         act();
     leave_stragglers();
     observe_close();
-    exit((int)choose(3));
+    switch (choose(4)) {
+    case 0:
+        _exit(0);
+    case 1:
+        quick_exit(0);
+    default:
+        return 0;
+    }
 }
