@@ -4,6 +4,7 @@
    wait-some completed. A wait for one or for all requests leaves nothing to decide; only the
    matches of its wildcard receives become known. */
 #include "mpi/complete_replay.h"
+#include "mpi/kept.h"
 
 /* What the program passed, before the library overwrites it. Copies are made only while there are
    wildcard receives whose match may show up. */
@@ -52,10 +53,18 @@ RF_STEP void watched(const struct watch *watch, int count) {
         give_back(watch->receives, count);
 }
 
+/* Is it to be looked at what the requests of a call took? Where contents are kept it must not
+   depend on what other threads have pending in this moment whether a status is among them: a rank
+   alone that records again asks for the same. */
+RF_STEP bool watches(void) {
+    return rf_pending_any(&rf_mpi.pending) ||
+           __builtin_expect(rf_the_session.shared && rf_layer != RF_LAYER_NONE, 0);
+}
+
 /* `deep` in a callback inside a call. */
 RF_STEP struct watch watch_copied(bool deep, int count, const MPI_Request *requests,
                                   MPI_Status *statuses) {
-    struct watch watch = {rf_pending_any(&rf_mpi.pending) && count > 0, requests, statuses, NULL};
+    struct watch watch = {watches() && count > 0, requests, statuses, NULL};
     if (watch.on) {
         const struct rf_scratch *scratch = rf_scratch_at(deep, count);
         memcpy(scratch->requests, requests, (size_t)count * sizeof *requests);
@@ -93,12 +102,10 @@ static void complete_all(const struct watch *watch, int code, int count,
             settle(watch, i, &watch->statuses[i]);
 }
 
-static inline bool watch_one(MPI_Status *own, MPI_Status **status) {
-    if (!rf_pending_any(&rf_mpi.pending))
-        return false;
-    if (*status == MPI_STATUS_IGNORE)
+static inline bool watch_one(bool watching, MPI_Status *own, MPI_Status **status) {
+    if (watching && *status == MPI_STATUS_IGNORE)
         *status = own;
-    return true;
+    return watching;
 }
 
 static inline void record_flag(const struct rf_here *here, int code, int flag, int count) {
@@ -117,7 +124,7 @@ static __attribute__((noinline)) int wait_otherwise(uintptr_t address, MPI_Reque
     RF_REPLAY(rf_replay_wait(at, request, status));
     MPI_Status own;
     MPI_Request before = *request;
-    bool watching = watch_one(&own, &status);
+    bool watching = watch_one(watches(), &own, &status);
     struct rf_pending_receive *receive = watching ? rf_record_claim(before) : NULL;
     int code = rf_reals.Wait(request, status);
     if (watching)
@@ -132,7 +139,7 @@ RF_WRAPPER(int, Wait, (MPI_Request * request, MPI_Status *status)) {
     rf_sign_alone(&rf_the_session, &here, RF_NO_PEER, RF_NO_PEER, 1);
     MPI_Status own;
     MPI_Request before = *request;
-    bool watching = watch_one(&own, &status);
+    bool watching = watch_one(rf_pending_any(&rf_mpi.pending), &own, &status);
     int code = rf_reals.Wait(request, status);
     if (watching) {
         rf_record_completion_alone(before, status);
@@ -205,7 +212,7 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
     RF_ENTER(Request_get_status, (request, flag, status));
     RF_REPLAY(rf_replay_get_status(at, request, flag, status));
     MPI_Status own;
-    bool watching = watch_one(&own, &status);
+    bool watching = watch_one(watches(), &own, &status);
     struct rf_pending_receive *receive = watching ? rf_record_claim(request) : NULL;
     *flag = 0;
     rf_program_asks = true;
