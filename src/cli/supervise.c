@@ -184,16 +184,28 @@ static uint64_t movement(const struct watch *watch) {
     return sum;
 }
 
+/* Processor time that the threads of all ranks have used. */
+static uint64_t time_used(const struct watch *watch) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < watch->count; i++)
+        if (watch->list[i].threads && is_here(watch, watch->list[i].shared))
+            sum += rf_process_time(watch->list[i].shared->pid);
+    return sum;
+}
+
 /* Threads wait, and who could get on does not: in a call that nobody sees, perhaps, or in a long
-   computation. That is no reason to end the replay, but to say so. */
-static void tell(const struct watch *watch, double seconds) {
+   computation. That is no reason to end the replay, but to say so. Where nobody waits for a turn it
+   is one only if nobody computes, either. */
+static void tell(const struct watch *watch, double seconds, bool idle) {
     struct rf_symbols *symbols = NULL;
     for (size_t i = 0; i < watch->count; i++) {
         const struct rf_places *threads = watch->list[i].threads;
-        if (!threads || watch->list[i].borrowed || !rf_places_wait(threads))
+        if (!threads || watch->list[i].borrowed ||
+            !(rf_places_wait(threads) || (idle && rf_places_behind(threads))))
             continue;
         if (!symbols)
-            rf_say("no thread has got on for %g seconds; the replay goes on", seconds);
+            rf_say("no thread has got on for %g second%s; the replay goes on", seconds,
+                   seconds == 1 ? "" : "s");
         symbols = symbols ? symbols : rf_symbols_new();
         fprintf(stderr, "  rank %d\n", watch->list[i].rank);
         rf_places_print(threads, symbols, stderr);
@@ -229,6 +241,8 @@ struct stillness {
     double looked_at;
     double all;  /* seconds since any rank moved */
     double wait; /* and since one might have */
+    bool looked; /* and half of the time for it is over: */
+    uint64_t used;
     bool told;
 };
 
@@ -359,9 +373,13 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             supervision->status = rf_stop_launcher(child);
             break;
         }
+        if (!still.looked && still.all >= supervision->stall_timeout / 2) {
+            still.looked = true;
+            still.used = time_used(&watch);
+        }
         if (supervision->stall_timeout > 0 && still.all >= supervision->stall_timeout &&
             still.wait == 0 && !still.told && !supervision->quiet) {
-            tell(&watch, supervision->stall_timeout);
+            tell(&watch, supervision->stall_timeout, time_used(&watch) == still.used);
             tell_of_windows(&watch, supervision->stall_timeout);
             tell_of_finished(&watch, supervision->stall_timeout);
             still.told = true; /* once for each time */

@@ -36,7 +36,9 @@ EOT
 # Every value is handed over by another primitive, and by nothing else.
 write_clean() {
     cat > clean.c << 'EOT'
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, door = PTHREAD_MUTEX_INITIALIZER;
@@ -46,7 +48,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_spinlock_t spin;
 static pthread_barrier_t barrier;
 static sem_t full;
-static long by_mutex, by_shared, by_spin, by_barrier[3], by_semaphore, by_once, by_condition;
+static long by_mutex, by_shared, by_spin, by_barrier[3], by_semaphore, by_once, by_condition, by_end;
 static int open_now;
 static void prepare(void) {
     by_once = 7;
@@ -105,6 +107,17 @@ static void *guest(void *unused) {
     pthread_mutex_unlock(&door);
     return (void *)by_condition;
 }
+static void *end(void *unused) {
+    by_end += 2;
+    return unused;
+}
+static long try_to_join(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, end, NULL);
+    while (pthread_tryjoin_np(thread, NULL) != 0)
+        sched_yield();
+    return by_end;
+}
 static long run(int count, void *(*functions[])(void *)) {
     pthread_t threads[3];
     long sum = 0;
@@ -124,6 +137,7 @@ int main(void) {
     long sum = run(3, (void *(*[])(void *)){work, work, work});
     sum += run(3, (void *(*[])(void *)){run_once, run_once, run_once});
     sum += run(3, (void *(*[])(void *)){guest, opener, guest});
+    sum += try_to_join();
     printf("%ld %ld %ld %ld\n", by_mutex, by_shared, by_spin, sum);
     return 4;
 }

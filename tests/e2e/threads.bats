@@ -1368,3 +1368,30 @@ END_OF_LIBRARY
 
 @test "Open MPI: a message that is answered before the call that sent it returns" { check_answered_early openmpi; }
 @test "MPICH: a message that is answered before the call that sent it returns" { check_answered_early mpich; }
+
+@test "where all threads sleep, and none of them for its turn, the replay says so" {
+    compile_threads sleeper -D_GNU_SOURCE << 'EOT'
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static void *run(void *argument) {
+    if (access("sleep", F_OK) == 0)
+        sleep(3);
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    return argument;
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, run, NULL);
+    return pthread_join(thread, NULL);
+}
+EOT
+    record -q "${launch[@]}"
+    expect_status 0
+    touch sleep
+    replay --stall-timeout 1 trace
+    expect_status 0
+    expect_in "$stderr" "no thread has got on for 1 second; the replay goes on"
+    expect_in "$stderr" "is blocked in pthread_join at sleeper.c"
+}
