@@ -16,8 +16,8 @@
 #define RF_PASS(call) RF_PASS_FROM(RF_HERE_ADDRESS, call)
 
 /* In a replay, what is to be had now can mostly be had at once: `trying` says `busy` if not. Only
-   then the thread says that it blocks, and waits. Those who look for data races know all that waits,
-   but not all that tries. */
+   then the thread says that it blocks, and waits. Those who look for data races know all that
+   waits, but not all that tries. */
 #define RF_HAVE(operation, address, trying, busy, waiting)                                         \
     do {                                                                                           \
         code = __builtin_expect(rf_threads.races, 0) ? (busy) : rf_real_functions.trying;          \
