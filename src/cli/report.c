@@ -207,6 +207,19 @@ static void changed_mpi(const struct rf_replayed *replayed, bool *first) {
     free(path);
 }
 
+/* Others that cannot follow their recordings any more send what comes. */
+static void others_run_free(const struct rf_replayed *replayed, const struct rf_progress *rank,
+                            bool *first) {
+    for (size_t i = 0; i < replayed->supervision->count; i++) {
+        const struct rf_progress *other = &replayed->supervision->ranks[i];
+        if (other->rank == rank->rank || !other->free || !other->reason[0])
+            continue;
+        char *text = rf_text("rank %d runs free: %s", other->rank, other->reason);
+        print_reason(first, text);
+        free(text);
+    }
+}
+
 /* What can be seen from outside; the rank's own guess comes first. */
 /* `likely`: what is known already, or empty. */
 static void print_reasons(const struct rf_replayed *replayed, const struct rf_progress *rank,
@@ -216,6 +229,7 @@ static void print_reasons(const struct rf_replayed *replayed, const struct rf_pr
         print_reason(&first, likely);
     if (rank->reason[0])
         print_reason(&first, rank->reason);
+    others_run_free(replayed, rank, &first);
     if (rank->size && replayed->summary->size != rank->size) {
         char *text = rf_text("the number of ranks differs: recorded were %d, now there are %d",
                              replayed->summary->size, rank->size);
