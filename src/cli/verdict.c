@@ -155,6 +155,12 @@ static bool ran_free(const struct rf_replayed *replayed, const struct rf_progres
     return rank->free && recorded && recorded->ending.incomplete;
 }
 
+/* Or it could not be followed to its end. */
+static bool lost_trust(const struct rf_replayed *replayed, const struct rf_progress *rank) {
+    const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
+    return rank->free && rank->reason[0] && recorded && rank->events < recorded->events;
+}
+
 static void announce_free(const struct rf_replayed *replayed) {
     for (size_t i = 0; i < replayed->supervision->count; i++) {
         const struct rf_progress *rank = &replayed->supervision->ranks[i];
@@ -162,6 +168,10 @@ static void announce_free(const struct rf_replayed *replayed) {
             rf_say("rank %d followed its recording up to event %llu, where it stops, and ran free "
                    "from there on",
                    rank->rank, (unsigned long long)rank->events);
+        else if (lost_trust(replayed, rank))
+            rf_say(
+                "rank %d followed its recording up to event %llu, and ran free from there on: %s",
+                rank->rank, (unsigned long long)rank->events, rank->reason);
     }
 }
 

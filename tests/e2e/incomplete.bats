@@ -192,3 +192,46 @@ END
     [ -z "$output" ]
     expect_in "$stderr" "disk/trace"
 }
+
+# A receive that another thread has posted may have taken a message when the process was killed. Nobody knows which, so
+# that what a later receive took cannot be given to it again.
+check_in_the_way() {
+    cat > way.c << 'EOT'
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+static void *receive(void *unused) {
+    int word;
+    MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return unused;
+}
+int main(void) {
+    int provided, rank, word = 0;
+    MPI_Request request;
+    pthread_t thread;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, &request);
+        pthread_create(&thread, NULL, receive, NULL);
+        pthread_join(thread, NULL);
+        raise(SIGKILL);
+    }
+    MPI_Send(&word, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+    MPI_Send(&word, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+    sleep(30);
+    return 0;
+}
+EOT
+    "mpicc.$1" -O1 -pthread -o way way.c
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "mpirun.$1" -n 2 ./way
+    expect_status 137
+    run_apart timeout -k 5 60 "$REFRAIN" replay trace
+    expect_status 137
+    expect_in "$stderr" "rank 0 followed its recording up to event"
+    expect_in "$stderr" "ran free from there on: the recording was cut off while an earlier receive was taking a message"
+}
+
+@test "Open MPI: a recording that cannot be followed to its end says so" { check_in_the_way openmpi; }
+@test "MPICH: a recording that cannot be followed to its end says so" { check_in_the_way mpich; }
