@@ -133,5 +133,5 @@ RF_WRAPPER(int, Request_free, (MPI_Request * request)) {
         *request = MPI_REQUEST_NULL;
     else
         code = rf_recording() ? rf_reals.Request_free(request) : replay_free(request);
-    return rf_leave(&here, code);
+    return rf_leave_uncounted(&here, code);
 }

@@ -178,6 +178,15 @@ RF_STEP int rf_leave_fast(const struct rf_here *here, int code) {
     return code;
 }
 
+/* The same for a call that is not in the signature and has no event when it succeeds: an error that
+   comes next in the recording may be that of the next such call. */
+static inline int rf_leave_uncounted(const struct rf_here *here, int code) {
+    if (code != MPI_SUCCESS)
+        return rf_leave(here, code);
+    rf_leave_quietly();
+    return code;
+}
+
 /* The same for calls that report on several requests. */
 static inline int rf_leave_all(const struct rf_here *here, int code, int count,
                                const MPI_Status *statuses) {
@@ -311,6 +320,10 @@ static inline void rf_record_match(MPI_Request request, struct rf_pending_receiv
 
 /* ---- waiting.c ---- */
 
+/* Meanwhile the program's error handler does not hear of what goes wrong with a request, if the
+   library tells the handler of the world of it. */
+MPI_Errhandler rf_errors_aside(void);
+void rf_errors_back(MPI_Errhandler handler);
 /* Asks about a request without completing it, and without the program's error handler hearing of
    it. True if it is complete. */
 bool rf_look(MPI_Request request, MPI_Status *status);

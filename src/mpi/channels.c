@@ -47,8 +47,13 @@ uint32_t rf_channel_bind(struct rf_channels *channels, MPI_Comm comm, uint32_t n
         return number;
     rf_lock(&channels->lock);
     uint32_t bound = rf_handle_find(&channels->map, key);
-    if (bound == RF_NOWHERE && rf_handle_add(&channels->map, key, number))
+    /* A thread may still have to give up what had the number before. */
+    if (bound == RF_NOWHERE && channels->taken[number] && !channels->concurrent)
+        bound = rf_channel_learn(channels, key);
+    if (bound == RF_NOWHERE && rf_handle_add(&channels->map, key, number)) {
+        channels->taken[number] = 1;
         bound = number;
+    }
     rf_unlock(&channels->lock);
     return bound;
 }

@@ -23,7 +23,7 @@ uint32_t rf_channel_learn(struct rf_channels *channels, uint64_t key);
 uint32_t rf_channel_known(const struct rf_channels *channels, MPI_Comm comm);
 void rf_channel_forget(struct rf_channels *channels, MPI_Comm comm);
 
-/* Replay of several threads: the number that a communicator has, or gets now. */
+/* Replay: the number that a communicator has, or gets now; another one if this is not to be had. */
 uint32_t rf_channel_bind(struct rf_channels *channels, MPI_Comm comm, uint32_t number);
 uint32_t rf_channel_of_shared(struct rf_channels *channels, uint64_t key);
 

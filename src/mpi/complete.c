@@ -215,8 +215,10 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
     bool watching = watch_one(watches(), &own, &status);
     struct rf_pending_receive *receive = watching ? rf_record_claim(request) : NULL;
     *flag = 0;
+    int code = MPI_SUCCESS;
     rf_program_asks = true;
-    int code = rf_reals.Request_get_status(request, flag, status);
+    if (rf_partner_done(request))
+        code = rf_reals.Request_get_status(request, flag, status);
     rf_program_asks = false;
     record_flag(&here, code, *flag, 1);
     /* The program sees the match now; a crash before the request is completed must not lose it. */
@@ -285,7 +287,7 @@ RF_WRAPPER(int, Waitany,
     struct watch watch = watch_all(count, array_of_requests, NULL);
     if (watch.on && status == MPI_STATUS_IGNORE)
         status = &own;
-    int code = rf_reals.Waitany(count, array_of_requests, index, status);
+    int code = rf_call_any(count, array_of_requests, index, NULL, status);
     if (code == MPI_SUCCESS || is_index(*index, count))
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
     if (watch.on && is_index(*index, count))
@@ -304,7 +306,7 @@ RF_WRAPPER(int, Testany,
     if (watch.on && status == MPI_STATUS_IGNORE)
         status = &own;
     *flag = 0;
-    int code = rf_reals.Testany(count, array_of_requests, index, flag, status);
+    int code = rf_call_any(count, array_of_requests, index, flag, status);
     if (*flag)
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
     else if (code == MPI_SUCCESS)
@@ -342,7 +344,7 @@ static __attribute__((noinline)) void some_done(const struct rf_here *here, int 
 static int record_some(const struct rf_here *here, rf_some_function *real, int count,
                        MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
     struct watch watch = watch_all(count, requests, statuses);
-    int code = real(count, requests, done, indices, watch.statuses);
+    int code = rf_call_some(real, count, requests, done, indices, watch.statuses);
     if (code == MPI_SUCCESS && *done == 0)
         rf_record_failure(here, RF_NO_COMM, count);
     else
@@ -375,7 +377,7 @@ RF_WRAPPER(int, Testsome,
            (int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
             MPI_Status array_of_statuses[])) {
     RF_HERE(Testsome);
-    if (__builtin_expect(!rf_enter_fast(), 0))
+    if (__builtin_expect(rf_partners_any() || !rf_enter_fast(), 0))
         return testsome_otherwise(here.address, incount, array_of_requests, outcount,
                                   array_of_indices, array_of_statuses);
     struct watch watch = watch_copied(false, incount, array_of_requests, array_of_statuses);

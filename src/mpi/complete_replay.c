@@ -5,8 +5,6 @@
    statuses, handles and error handlers are treated as that function treats them. */
 #include "mpi/complete_replay.h"
 
-#include "mpi/kept.h"
-
 /* Mostly once, after rf_await(). A generalized request is complete when the program says so, maybe
    in another thread, and nobody rings for that. */
 #define AGAIN(call, condition)                                                                     \
@@ -78,6 +76,24 @@ static bool any_special(void) {
     return rf_stand_ins_any(&rf_mpi.stand_ins) || rf_mpi.undecided.count;
 }
 
+/* MPICH tells the communicator of a persistent request of its error, and the world of that of any
+   other, such as the one that stands behind it here. But only where there is one request. */
+static bool tells_its_own(const struct rf_here *here, const struct rf_stand_in *stand_in) {
+    return RF_ABI_LOOK_RAISES && stand_in && stand_in->persistent &&
+           stand_in->inner != MPI_REQUEST_NULL && rf_recorded_error(here);
+}
+
+static int complete_telling(const struct rf_stand_in *stand_in, MPI_Request *inner, int *flag,
+                            MPI_Status *status) {
+    MPI_Comm comm = stand_in->receive.comm;
+    MPI_Errhandler handler = rf_errors_aside();
+    int code = flag ? rf_reals.Test(inner, flag, status) : rf_reals.Wait(inner, status);
+    rf_errors_back(handler);
+    if (code != MPI_SUCCESS)
+        rf_reals.Comm_call_errhandler(comm, code);
+    return code;
+}
+
 int rf_replay_wait(const struct rf_here *here, MPI_Request *request, MPI_Status *status) {
     show_wait(here);
     if (!any_special()) {
@@ -89,7 +105,8 @@ int rf_replay_wait(const struct rf_here *here, MPI_Request *request, MPI_Status 
     MPI_Request inner = rf_stand_in_inner_of(stand_in, *request);
     rf_await(here, inner);
     rf_stand_in_claim(stand_in);
-    int code = rf_reals.Wait(&inner, status);
+    int code = tells_its_own(here, stand_in) ? complete_telling(stand_in, &inner, NULL, status)
+                                             : rf_reals.Wait(&inner, status);
     rf_stand_in_update(stand_in, request, inner);
     return code;
 }
@@ -129,7 +146,10 @@ int rf_replay_test(const struct rf_here *here, MPI_Request *request, int *flag,
         rf_stand_in_claim(stand_in);
     }
     int code;
-    AGAIN(code = rf_reals.Test(&inner, flag, status), event && code == MPI_SUCCESS && !*flag);
+    if (event && tells_its_own(here, stand_in))
+        code = complete_telling(stand_in, &inner, flag, status);
+    else
+        AGAIN(code = rf_reals.Test(&inner, flag, status), event && code == MPI_SUCCESS && !*flag);
     rf_stand_in_update(stand_in, request, inner);
     return code;
 }
@@ -199,6 +219,9 @@ static int replay_failed_all(const struct rf_here *here, const struct rf_event *
     for (int i = 0; i < count; i++)
         if (error->list[i] != MPI_ERR_PENDING)
             scratch->numbers[chosen++] = i;
+    /* The library leaves some fields alone. */
+    for (int i = 0; i < chosen && statuses != MPI_STATUSES_IGNORE; i++)
+        scratch->statuses[i] = statuses[scratch->numbers[i]];
     MPI_Request *inner = await_chosen(here, chosen, scratch->numbers, count, requests);
     int code = complete_several(here, NULL, flag, chosen, inner, scratch->statuses);
     if (flag && chosen < count)
@@ -260,12 +283,6 @@ int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *reques
     return code;
 }
 
-/* Wait-any and test-any, of which only the latter has a flag. */
-static int call_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
-    return flag ? rf_reals.Testany(count, requests, index, flag, status)
-                : rf_reals.Waitany(count, requests, index, status);
-}
-
 int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, int *index,
                   int *flag, MPI_Status *status) {
     const struct rf_event *event = expect(here, RF_IS(INDEX) | (flag ? RF_IS(NONE) : 0), count);
@@ -281,14 +298,14 @@ int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, 
     if (chosen != RF_UNDEFINED) {
         MPI_Request *inner = await_chosen(here, 1, &chosen, count, requests);
         struct rf_stand_in *stand_in = rf_scratch(count)->stand_ins[0];
-        AGAIN(code = call_any(1, inner, index, flag, status),
+        AGAIN(code = rf_call_any(1, inner, index, flag, status),
               code == MPI_SUCCESS && flag && !*flag);
         rf_stand_in_update(stand_in, &requests[chosen], inner[0]);
         *index = chosen;
     } else {
         MPI_Request *inner = behind(count, requests);
         show_wait(here);
-        code = call_any(count, inner, index, flag, status);
+        code = rf_call_any(count, inner, index, flag, status);
         for (int i = 0; i < count; i++)
             rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
     }
@@ -307,7 +324,7 @@ int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count
             rf_take();
         MPI_Request *inner = behind(count, requests);
         show_wait(here);
-        int code = real(count, inner, done, indices, statuses);
+        int code = rf_call_some(real, count, inner, done, indices, statuses);
         for (int i = 0; i < count; i++)
             rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
         return code;

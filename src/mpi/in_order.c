@@ -8,13 +8,27 @@
 #include "mpi/complete_replay.h"
 #include "mpi/receive.h"
 
+/* What goes wrong with a blocking receive its communicator is told of. MPICH tells the world of
+   what goes wrong with a request, except if that is persistent. */
+static int post(const struct rf_receive *receive, int source, int tag, MPI_Request *request) {
+    if (!RF_ABI_LOOK_RAISES || receive->comm == MPI_COMM_WORLD || receive->count > INT_MAX)
+        return rf_receive_post(receive, source, tag, request);
+    int code = rf_reals.Recv_init(receive->buffer, (int)receive->count, receive->type, source, tag,
+                                  receive->comm, request);
+    if (code == MPI_SUCCESS)
+        code = rf_reals.Start(request);
+    if (code == MPI_SUCCESS && !rf_recording())
+        rf_bell_expect(*request, receive->comm, source);
+    return code;
+}
+
 /* Replay: a thread whose recording was cut off in this very call has posted its receive. */
 static int post_again(const struct rf_here *here, struct rf_blocking *call,
                       const struct rf_receive *receive, MPI_Request *request) {
     if (call->wild && !rf_recorded_error(here) && rf_is_to_be_parked())
         return rf_stand_in_park(receive, RF_MATCH_UNKNOWN, request);
     rf_blocking_replay(here, call);
-    return rf_receive_post(receive, call->source, call->tag, request);
+    return post(receive, call->source, call->tag, request);
 }
 
 static int start_send(const struct rf_sending *sending, MPI_Comm comm, MPI_Request *request) {
@@ -32,7 +46,7 @@ static int start_both(const struct rf_here *here, struct rf_blocking *call,
                       const struct rf_receive *receive, const struct rf_sending *sending,
                       MPI_Request *received, MPI_Request *sent) {
     rf_turn_begin_ordered(here);
-    int code = rf_recording() ? rf_receive_post(receive, call->source, call->tag, received)
+    int code = rf_recording() ? post(receive, call->source, call->tag, received)
                               : post_again(here, call, receive, received);
     if (code == MPI_SUCCESS && sending) {
         code = start_send(sending, call->comm, sent);
@@ -46,12 +60,14 @@ static int start_both(const struct rf_here *here, struct rf_blocking *call,
 }
 
 static int wait_for(const struct rf_here *here, MPI_Request *request, MPI_Status *status) {
-    if (rf_recording())
-        return rf_reals.Wait(request, status);
-    if (rf_stand_in_find(*request))
+    if (!rf_recording() && rf_stand_in_find(*request))
         return rf_replay_wait(here, request, status);
-    rf_await(here, *request);
-    return rf_reals.Wait(request, status);
+    if (!rf_recording())
+        rf_await(here, *request);
+    int code = rf_reals.Wait(request, status);
+    if (*request != MPI_REQUEST_NULL)
+        rf_reals.Request_free(request);
+    return code;
 }
 
 int rf_receive_in_order(const struct rf_here *here, struct rf_blocking *call,

@@ -3,6 +3,7 @@
 
 #ifdef RF_ABI_LARGE_COUNTS
 
+#    include <sched.h>
 #    include <stdlib.h>
 
 struct rf_partners rf_partners;
@@ -82,6 +83,63 @@ void rf_partner_wait(MPI_Request receive) {
         return;
     rf_library.Wait(&found.send, MPI_STATUS_IGNORE);
     free(found.copy);
+}
+
+/* Copies the requests without those whose send is not complete; false if there are such. */
+static bool copy_whole(int count, const MPI_Request *requests, MPI_Request *whole) {
+    bool all = true;
+    for (int i = 0; i < count; i++) {
+        bool done = rf_partner_done(requests[i]);
+        whole[i] = done ? requests[i] : MPI_REQUEST_NULL;
+        all = all && done;
+    }
+    return all;
+}
+
+/* Nothing active but what was left out: then the library says that there is nothing at all. */
+int rf_partner_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
+    MPI_Request *whole = malloc(((size_t)count + 1) * sizeof *whole);
+    MPI_Status own;
+    int found = 0;
+    int code = MPI_ERR_NO_MEM;
+    if (status != MPI_STATUS_IGNORE)
+        own = *status;
+    while (whole) {
+        bool all = copy_whole(count, requests, whole);
+        code = rf_reals.Testany(count, whole, index, &found, &own);
+        found = found && (all || *index != MPI_UNDEFINED);
+        if (flag || found || code != MPI_SUCCESS)
+            break;
+        sched_yield();
+    }
+    if (whole && (found || code != MPI_SUCCESS) && *index >= 0 && *index < count)
+        requests[*index] = whole[*index];
+    if (status != MPI_STATUS_IGNORE && (found || code != MPI_SUCCESS))
+        *status = own;
+    if (flag)
+        *flag = found;
+    free(whole);
+    return code;
+}
+
+int rf_partner_some(bool wait, int count, MPI_Request *requests, int *done, int *indices,
+                    MPI_Status *statuses) {
+    MPI_Request *whole = malloc(((size_t)count + 1) * sizeof *whole);
+    int code = MPI_ERR_NO_MEM;
+    *done = 0;
+    while (whole) {
+        bool all = copy_whole(count, requests, whole);
+        code = rf_reals.Testsome(count, whole, done, indices, statuses);
+        if (*done == MPI_UNDEFINED && !all)
+            *done = 0;
+        if (!wait || *done || code != MPI_SUCCESS)
+            break;
+        sched_yield();
+    }
+    for (int i = 0; whole && i < *done; i++)
+        requests[indices[i]] = whole[indices[i]];
+    free(whole);
+    return code;
 }
 
 /* The receive first: the send may be what makes the other side send. */

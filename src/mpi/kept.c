@@ -446,6 +446,8 @@ int rf_kept_call(unsigned function, int code) {
     rf_kept_hold();
     if (rf_layer == RF_LAYER_KEEPING)
         keep_call(function, code);
+    /* What a call leaves in a buffer that was too short is up to the library, and to time. */
+    rf_checks_pause(code != MPI_SUCCESS);
     if (!rf_alone())
         return code;
     struct call call = take_call();
@@ -502,6 +504,7 @@ bool rf_kept_was_last(int *code) {
 int rf_kept_done(int code) {
     bool last = code != MPI_SUCCESS && rf_fatal_last();
     rf_fatal_unheard();
+    rf_checks_pause(false);
     rf_kept_release();
     if (last)
         rf_fatal_end();

@@ -128,7 +128,37 @@ void rf_through_group(MPI_Group *group) {
 
 /* ---- messages ---- */
 
-/* A real one: an empty message to itself. */
+/* Real ones: empty messages to itself. Their sends are kept until they are received: in MPICH the
+   message is the request of its send, and goes if that is freed. */
+static struct held {
+    MPI_Message message;
+    MPI_Request send;
+} * held;
+static int held_count, held_room, held_lock;
+
+static void hold_send(MPI_Message message, MPI_Request send) {
+    rf_lock(&held_lock);
+    if (held_count == held_room) {
+        held_room = held_room * 2 + 16;
+        held = rf_kept_room(held, (size_t)held_room * sizeof *held);
+    }
+    held[held_count++] = (struct held){message, send};
+    rf_unlock(&held_lock);
+}
+
+static MPI_Request let_go(MPI_Message message) {
+    MPI_Request send = MPI_REQUEST_NULL;
+    rf_lock(&held_lock);
+    for (int i = 0; i < held_count; i++)
+        if (held[i].message == message) {
+            send = held[i].send;
+            held[i] = held[--held_count];
+            break;
+        }
+    rf_unlock(&held_lock);
+    return send;
+}
+
 void rf_through_message(MPI_Message *message) {
     int32_t none = !rf_alone() && *message == MPI_MESSAGE_NO_PROC;
     rf_through(&none, sizeof none);
@@ -136,14 +166,17 @@ void rf_through_message(MPI_Message *message) {
         return;
     *message = MPI_MESSAGE_NO_PROC;
     if (!none) {
-        MPI_Request request;
-        rf_library.Isend(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, &request);
+        MPI_Request send;
+        rf_library.Isend(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_SELF, &send);
         rf_library.Mprobe(0, 0, MPI_COMM_SELF, message, MPI_STATUS_IGNORE);
-        rf_library.Request_free(&request);
+        hold_send(*message, send);
     }
 }
 
 void rf_message_end(MPI_Message *message) {
-    if (rf_alone())
-        rf_library.Mrecv(NULL, 0, MPI_BYTE, message, MPI_STATUS_IGNORE);
+    if (!rf_alone())
+        return;
+    MPI_Request send = let_go(*message);
+    rf_library.Mrecv(NULL, 0, MPI_BYTE, message, MPI_STATUS_IGNORE);
+    rf_library.Wait(&send, MPI_STATUS_IGNORE);
 }

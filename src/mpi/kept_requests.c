@@ -143,14 +143,26 @@ static void forget(struct rf_kept_request *kept) {
     request_free = (uint32_t)(kept - requests);
 }
 
-/* The libraries have one handle for all requests that are complete at once. Two of them could not
-   be told apart, so the second is finished here. */
+/* The handle of a send that is complete at once. */
+static MPI_Request shared_handle(void) {
+    MPI_Request request, handle;
+    rf_library.Isend(NULL, 0, MPI_BYTE, MPI_PROC_NULL, 0, MPI_COMM_SELF, &request);
+    handle = request;
+    rf_library.Wait(&request, MPI_STATUS_IGNORE);
+    return handle;
+}
+
+/* The libraries have one handle for all requests that are complete at once, sends among them. They
+   could not be told apart, so they are finished here. */
 static bool complete_at_once(MPI_Request request, const struct rf_output *output) {
     int32_t complete = 0;
     if (output->shape == RF_NOTHING || output->shape == RF_RECEIVED)
         return false;
+    /* Checksums need a place that does not hang on time. */
+    if (rf_layer == RF_LAYER_CHECKING)
+        return request == shared_handle() || rf_kept_find(request) != NULL;
     if (!rf_alone())
-        complete = rf_kept_find(request) != NULL;
+        rf_library.Request_get_status(request, &complete, MPI_STATUS_IGNORE);
     rf_through(&complete, sizeof complete);
     return complete;
 }
@@ -159,8 +171,6 @@ void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm
                   MPI_Comm *made, bool persistent) {
     if (rf_alone())
         make_request(request, persistent);
-    if (!persistent && output->shape == RF_NOTHING && !made)
-        return;
     if (!persistent && complete_at_once(*request, output)) {
         rf_through_output(output, NULL);
         return;
@@ -168,6 +178,8 @@ void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm
     struct rf_kept_request *stale = rf_kept_find(*request);
     if (stale)
         forget(stale);
+    if (!persistent && output->shape == RF_NOTHING && !made)
+        return;
     remember(*request, &(struct rf_kept_request){.output = *output,
                                                  .comm = comm,
                                                  .made = made,

@@ -28,6 +28,10 @@ extern struct rf_partners rf_partners RF_OURS;
 bool rf_partner_ask(MPI_Request receive);
 void rf_partner_wait(MPI_Request receive);
 
+/* True if there are requests of two halves. */
+RF_STEP bool rf_partners_any(void) {
+    return __builtin_expect(rf_partners.count != 0, 0);
+}
 /* True if the request has no partner any more. */
 RF_STEP bool rf_partner_done(MPI_Request receive) {
     return __builtin_expect(rf_partners.count == 0, 1) || rf_partner_ask(receive);
@@ -37,8 +41,17 @@ RF_STEP void rf_partner_settle(MPI_Request receive) {
     if (__builtin_expect(rf_partners.count != 0, 0))
         rf_partner_wait(receive);
 }
+
+/* Test-any (wait-any without a flag) and test-some or wait-some, where there are requests of two
+   halves: those whose send is not complete are left out. */
+int rf_partner_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status);
+int rf_partner_some(bool wait, int count, MPI_Request *requests, int *done, int *indices,
+                    MPI_Status *statuses);
 #else
 /* A library without the call: no request ever has a partner. */
+static inline bool rf_partners_any(void) {
+    return false;
+}
 static inline bool rf_partner_done(MPI_Request receive) {
     (void)receive;
     return true;

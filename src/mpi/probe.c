@@ -192,7 +192,7 @@ static __attribute__((noinline)) int iprobe_otherwise(uintptr_t address, int sou
                                                       MPI_Status *status) {
     RF_ENTER_FROM(address, Iprobe, (source, tag, comm, flag, status));
     if (source == MPI_PROC_NULL)
-        return rf_leave(&here, rf_reals.Iprobe(source, tag, comm, flag, status));
+        return rf_leave_uncounted(&here, rf_reals.Iprobe(source, tag, comm, flag, status));
     RF_REPLAY(replay_iprobe(at, source, tag, comm, flag, status));
     MPI_Status own;
     if (status == MPI_STATUS_IGNORE)
@@ -222,7 +222,7 @@ RF_WRAPPER(int, Improbe,
             MPI_Status *status)) {
     RF_ENTER(Improbe, (source, tag, comm, flag, message, status));
     if (source == MPI_PROC_NULL)
-        return rf_leave(&here, rf_reals.Improbe(source, tag, comm, flag, message, status));
+        return rf_leave_uncounted(&here, rf_reals.Improbe(source, tag, comm, flag, message, status));
     RF_REPLAY(replay_improbe(at, source, tag, comm, flag, message, status));
     MPI_Status own;
     if (status == MPI_STATUS_IGNORE)

@@ -87,26 +87,40 @@ static void make_progress(void) {
     rf_library.Iprobe(0, 0, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
 }
 
-bool rf_look(MPI_Request request, MPI_Status *status) {
-    static int looking; /* two threads must not both put the handler aside */
+/* Two threads must not both put the handler aside. A rank alone does not ask the library, and may
+   wait here for another thread. */
+static int aside;
+
+static bool is_locked(void) {
+    return rf_the_session.concurrent && !rf_alone();
+}
+
+MPI_Errhandler rf_errors_aside(void) {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    /* A rank alone does not ask the library, and may wait here for another thread. */
-    bool locked = rf_the_session.concurrent && !rf_alone();
-    if (locked)
-        rf_lock(&looking);
+    if (is_locked())
+        rf_lock(&aside);
     if (RF_ABI_LOOK_RAISES) {
         rf_reals.Comm_get_errhandler(MPI_COMM_WORLD, &handler);
         rf_reals.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     }
-    int flag = 0;
-    rf_reals.Request_get_status(request, &flag, status);
+    return handler;
+}
+
+void rf_errors_back(MPI_Errhandler handler) {
     if (RF_ABI_LOOK_RAISES) {
         rf_reals.Comm_set_errhandler(MPI_COMM_WORLD, handler);
         if (handler != MPI_ERRORS_ARE_FATAL && handler != MPI_ERRORS_RETURN)
             rf_reals.Errhandler_free(&handler);
     }
-    if (locked)
-        rf_unlock(&looking);
+    if (is_locked())
+        rf_unlock(&aside);
+}
+
+bool rf_look(MPI_Request request, MPI_Status *status) {
+    int flag = 0;
+    MPI_Errhandler handler = rf_errors_aside();
+    rf_reals.Request_get_status(request, &flag, status);
+    rf_errors_back(handler);
     return flag;
 }
 

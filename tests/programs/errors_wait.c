@@ -2,7 +2,13 @@
    is not the same in every MPI, so the program takes it as it comes. */
 #include "messages.h"
 
-enum { MOST = 64 };
+enum { MOST = 64, UNTOUCHED = -77 };
+/* After an error Open MPI 4.1 may let go of a persistent request twice. */
+#ifdef OPEN_MPI
+enum { PASSES = 3 };
+#else
+enum { PASSES = 4 };
+#endif
 
 static MPI_Request requests[MOST];
 static MPI_Status statuses[MOST];
@@ -93,6 +99,8 @@ static void by_testsome(int count) {
 static void by_all(int count, int wait) {
     for (int tries = 0; tries <= count; tries++) {
         int done = 0, left = 0, code;
+        for (int i = 0; i < count; i++)
+            statuses[i].MPI_ERROR = UNTOUCHED;
         if (wait)
             code = MPI_Waitall(count, requests, statuses);
         else
@@ -101,8 +109,9 @@ static void by_all(int count, int wait) {
                 ;
         observe("class", error_class(code));
         for (int i = 0; i < count; i++) {
+            int own = statuses[i].MPI_ERROR;
             if (error_class(code) == MPI_ERR_IN_STATUS)
-                observe("class of one", error_class(statuses[i].MPI_ERROR));
+                observe("class of one", own == UNTOUCHED ? UNTOUCHED : error_class(own));
             left += requests[i] != MPI_REQUEST_NULL;
         }
         observe("left", left);
@@ -121,6 +130,13 @@ static void by_testall(int count) {
     by_all(count, 0);
 }
 
+static void post(int *room, int count, MPI_Comm comm, int persistent, MPI_Request *request) {
+    (persistent ? MPI_Recv_init : MPI_Irecv)(room, count, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                                             comm, request);
+    if (persistent)
+        MPI_Start(request);
+}
+
 int main(int argc, char **argv) {
     static void (*const ways[])(int) = {by_wait,     by_test,     by_waitany, by_testany,
                                         by_waitsome, by_testsome, by_waitall, by_testall};
@@ -131,7 +147,7 @@ int main(int argc, char **argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &duplicate);
     MPI_Comm_create_errhandler(on_error, &handler);
     MPI_Comm_set_errhandler(duplicate, handler);
-    for (int i = 0; i < 3 * WAYS; i++) {
+    for (int i = 0; i < PASSES * WAYS; i++) {
         MPI_Comm comm = i < 2 * WAYS ? MPI_COMM_WORLD : duplicate;
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, i < WAYS ? MPI_ERRORS_RETURN : handler);
         phase("way");
@@ -142,12 +158,12 @@ int main(int argc, char **argv) {
             memset(words, 0, sizeof words);
             for (int k = 0; k < count; k++)
                 if (k < count - 2)
-                    MPI_Irecv(&words[k], 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
-                              &requests[k]);
+                    post(&words[k], 1, comm, i >= 3 * WAYS, &requests[k]);
                 else
-                    MPI_Irecv(room[count - 1 - k], 4, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, comm,
-                              &requests[k]);
+                    post(room[count - 1 - k], 4, comm, i >= 3 * WAYS, &requests[k]);
             ways[i % WAYS](count);
+            for (int k = 0; k < count; k++)
+                drop(k);
             for (int k = 0; k < 2; k++)
                 observe("room", room[k][0]);
         } else {

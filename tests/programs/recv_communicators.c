@@ -52,12 +52,45 @@ static void recycled(void) {
     }
 }
 
+/* On two of them something is made or refused, but nothing received before the third is used. */
+static void prepared(void) {
+    MPI_Comm idle, refusing, used;
+    MPI_Comm_dup(MPI_COMM_WORLD, &idle);
+    MPI_Comm_dup(MPI_COMM_WORLD, &refusing);
+    MPI_Comm_dup(MPI_COMM_WORLD, &used);
+    MPI_Comm_set_errhandler(refusing, MPI_ERRORS_RETURN);
+    if (world_rank == 0) {
+        MPI_Request request;
+        MPI_Status status;
+        int word;
+        MPI_Recv_init(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, idle, &request);
+        observe("refused", error_class(MPI_Recv(&word, -1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                                                refusing, &status)));
+        for (int i = 1; i < world_size; i++) {
+            MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, used, &status);
+            observe_message(&status, &word);
+            MPI_Start(&request);
+            MPI_Wait(&request, &status);
+            observe_message(&status, &word);
+        }
+        MPI_Request_free(&request);
+    } else {
+        send_stream(used, 0, 1, 1, 1);
+        send_stream(idle, 0, 1, 1, 1);
+    }
+    MPI_Comm_free(&idle);
+    MPI_Comm_free(&refusing);
+    MPI_Comm_free(&used);
+}
+
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     phase("duplicates");
     two_duplicates();
     phase("recycled");
     recycled();
+    phase("prepared");
+    prepared();
     end();
     return 0;
 }

@@ -52,11 +52,14 @@ static void persistent(int count) {
     for (int i = 0; i < count; i++)
         MPI_Request_free(&requests[i]);
     observe("gone", requests[0] == MPI_REQUEST_NULL);
+    /* After many that went well, one that is refused. */
+    observe("refused", error_class(MPI_Request_free(&requests[0])));
 }
 
 int main(int argc, char **argv) {
     begin(&argc, &argv);
     int messages = (world_size - 1) * ROUNDS;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     static void (*const phases[])(int) = {all_freed, every_other_freed, persistent};
     for (int i = 0; i < 3; i++) {
         phase("freed");
