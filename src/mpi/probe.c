@@ -222,7 +222,8 @@ RF_WRAPPER(int, Improbe,
             MPI_Status *status)) {
     RF_ENTER(Improbe, (source, tag, comm, flag, message, status));
     if (source == MPI_PROC_NULL)
-        return rf_leave_uncounted(&here, rf_reals.Improbe(source, tag, comm, flag, message, status));
+        return rf_leave_uncounted(&here,
+                                  rf_reals.Improbe(source, tag, comm, flag, message, status));
     RF_REPLAY(replay_improbe(at, source, tag, comm, flag, message, status));
     MPI_Status own;
     if (status == MPI_STATUS_IGNORE)
