@@ -467,8 +467,8 @@ void rf_fetch_taken_packets(struct rf_mcapi_node *node, const struct rf_here *he
                             uint64_t channel);
 /* Replay: the request opens a channel. Then: it is open already, since it was too late to cancel
    that. */
-void rf_request_opens(struct rf_mcapi_node *node, mcapi_request_t request, enum rf_function opens,
-                      mcapi_endpoint_t endpoint, uint64_t handle);
+void rf_request_opens(struct rf_mcapi_node *node, mcapi_request_t handle, enum rf_function opens,
+                      mcapi_endpoint_t endpoint, uint64_t channel);
 bool rf_left_open(struct rf_mcapi_node *node, enum rf_function opens, mcapi_endpoint_t endpoint,
                   uint64_t *handle, mcapi_request_t *made, mcapi_status_t *status);
 /* Replay: a channel that is used was open, even if nobody has asked. Waits for that. */

@@ -96,8 +96,8 @@ static void wait_at_cut(struct rf_mcapi_node *node, const struct rf_here *here, 
             return;
         nap(1000000);
         uint32_t now = gone(node, line, key, 0);
-        if (now != before || line < RF_LINE_RECEIVED ||
-            !__atomic_load_n(&node->waiting[line], __ATOMIC_RELAXED))
+        bool receives = line == RF_LINE_RECEIVED || line == RF_LINE_PACKETS;
+        if (now != before || !receives || !__atomic_load_n(&node->waiting[line], __ATOMIC_RELAXED))
             still = 0;
         before = now;
     }

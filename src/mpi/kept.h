@@ -170,8 +170,9 @@ void rf_kept_post(MPI_Request *request, const struct rf_output *output, MPI_Comm
                   MPI_Comm *made, bool persistent);
 /* The program has asked and was told that the request is complete: what it got is there. */
 void rf_kept_show(MPI_Request request, MPI_Status *status);
-/* Whose error handler hears of the request. */
+/* Where it was made; RF_NO_COMM if nothing is known of it. */
 MPI_Comm rf_kept_comm(struct rf_claim claim);
+bool rf_kept_is_persistent(struct rf_claim claim);
 /* The program frees the request. A receive goes on; what it gets is kept when it is seen to be
    complete, and comes at the same call again. */
 int rf_kept_free(MPI_Request *request);

@@ -190,9 +190,11 @@ static int give_back(const struct rf_scratch *before, int count, int code) {
     return code;
 }
 
-/* Whose error handler hears of a request: with MPICH it is always the world's. */
-static MPI_Comm hearer(struct rf_claim claim) {
-    return RF_ABI_LOOK_RAISES ? RF_NO_COMM : rf_kept_comm(claim);
+/* Whose error handler hears of a request. With MPICH it is the world's, except if the request is
+   persistent and the only one of the call. */
+static MPI_Comm hearer(struct rf_claim claim, bool only) {
+    bool world = RF_ABI_LOOK_RAISES && !(only && rf_kept_is_persistent(claim));
+    return world ? RF_NO_COMM : rf_kept_comm(claim);
 }
 
 static int kept_Wait(MPI_Request *request, MPI_Status *status) {
@@ -201,7 +203,7 @@ static int kept_Wait(MPI_Request *request, MPI_Status *status) {
     struct rf_claim before = rf_kept_claim(*request);
     int code = rf_alone() ? MPI_SUCCESS : rf_library.Wait(request, seen);
     code = rf_kept_call(RF_FN_Wait, code);
-    MPI_Comm comm = hearer(before);
+    MPI_Comm comm = hearer(before, true);
     rf_kept_complete(before, request, seen, status != MPI_STATUS_IGNORE);
     return rf_kept_end(comm, code);
 }
@@ -217,7 +219,7 @@ static int kept_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     }
     code = rf_kept_call(RF_FN_Test, code);
     rf_through(flag, sizeof *flag);
-    MPI_Comm comm = hearer(before);
+    MPI_Comm comm = hearer(before, true);
     if (*flag)
         rf_kept_complete(before, request, seen, status != MPI_STATUS_IGNORE);
     else
@@ -323,7 +325,7 @@ static int kept_Testall(int count, MPI_Request *requests, int *flag, MPI_Status 
 /* The one that was chosen; none if there was nothing to choose from. */
 static MPI_Comm complete_one(int index, int count, MPI_Request *requests, struct rf_scratch *before,
                              MPI_Status *status, bool wanted) {
-    MPI_Comm comm = index == MPI_UNDEFINED ? RF_NO_COMM : hearer(claim_of(before, index));
+    MPI_Comm comm = index == MPI_UNDEFINED ? RF_NO_COMM : hearer(claim_of(before, index), false);
     if (index != MPI_UNDEFINED)
         complete(before, index, &requests[index], status, wanted);
     else if (wanted)

@@ -232,6 +232,11 @@ MPI_Comm rf_kept_comm(struct rf_claim claim) {
     return kept ? kept->comm : RF_NO_COMM;
 }
 
+bool rf_kept_is_persistent(struct rf_claim claim) {
+    const struct rf_kept_request *kept = claimed(claim);
+    return kept && kept->persistent;
+}
+
 /* ---- freed receives ---- */
 
 static struct orphan {
