@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "threads/race_tools.h"
+#include "threads/real.h"
 #include "threads/state.h"
 
 #if RF_RACES_WITH_HELGRIND
@@ -27,6 +28,14 @@ static struct {
     char reports[sizeof rf_threads.run + 32];
     void (*release)(void *), (*acquire)(void *);
 } races;
+
+/* ThreadSanitizer asks for it. It does not see how the threads of libgomp wait for each other, and
+   would report what they hand on in memory of that library's own. */
+RF_HOOK const char *__tsan_default_suppressions(void);
+
+RF_HOOK const char *__tsan_default_suppressions(void) {
+    return "called_from_lib:libgomp.so\n";
+}
 
 /* System calls are made directly: ThreadSanitizer takes what threads write to the same file for an
    order between them. */
