@@ -220,8 +220,8 @@ static void others_run_free(const struct rf_replayed *replayed, const struct rf_
     }
 }
 
-/* What can be seen from outside; the rank's own guess comes first. */
-/* `likely`: what is known already, or empty. */
+/* What can be seen from outside; first comes what is known already (`likely`, may be empty), then
+   the rank's own guess. */
 static void print_reasons(const struct rf_replayed *replayed, const struct rf_progress *rank,
                           const char *likely) {
     bool first = true;

@@ -63,21 +63,6 @@
     }                                                                                              \
     (void)0
 
-/* Record: a receive that was posted and has no known match; of a packet, or of a message. */
-struct rf_posted {
-    struct rf_post post;
-    const void *buffer;
-    void *const *packet;
-    uint64_t handle; /* of its channel */
-    uint64_t order;  /* among those of packets */
-    const struct rf_mcapi_thread *thread;
-    bool named;                    /* what it took is known, though nobody was told */
-    const mcapi_endpoint_t *found; /* no receive, but an endpoint that was asked for, */
-    int32_t sign;                  /* and the number of its name */
-    bool told;                     /* of it */
-    uint32_t next;                 /* among the unused */
-};
-
 struct rf_endpoint_name {
     mcapi_domain_t domain;
     mcapi_node_t number;
@@ -442,27 +427,15 @@ void rf_give(const struct rf_message *message, void *buffer, size_t room, size_t
 
 /* ---- requests.c ---- */
 
-/* Record: a receive was posted. */
-void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
-                    uint32_t channel, const void *buffer);
-/* Record: the same for a packet. */
-void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet,
-                      uint64_t channel);
 /* Replay: what was complete at once in the recording is so again: waits for it. What is complete
    here is taken from the library, which might forget it. Returns false. */
 bool rf_request_pends(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_status_t status,
                       mcapi_status_t recorded, struct rf_request *request);
 /* Replay: a request for the program. */
 mcapi_request_t rf_request_new(struct rf_mcapi_node *node, const struct rf_request *what);
-/* Record: a request brings an endpoint, of which the program has been `told` or not. */
-void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
-                      const mcapi_endpoint_t *found, int32_t sign, bool told);
-/* An endpoint is deleted, or a channel closed. Receives that have taken something still have it.
-   Record: tells what it was, now that it is certain. Replay: gets it, before it is too late. */
-void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel);
+/* An endpoint is deleted, or a channel closed: gets what its receives had taken, before it is too
+   late. See posted.h. */
 void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel);
-void rf_record_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
-                             uint64_t channel);
 void rf_fetch_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
                             uint64_t channel);
 /* Replay: the request opens a channel. Then: it is open already, since it was too late to cancel

@@ -2,7 +2,7 @@
    the one sender; what varies is when, and how the calls end. */
 #include <stdlib.h>
 
-#include "mcapi/adapter.h"
+#include "mcapi/posted.h"
 
 /* What receives have taken is the program's, and what nobody has asked for goes with the channel.
  */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcapi/adapter.h"
+#include "mcapi/posted.h"
 
 uint32_t rf_channel_of(struct rf_mcapi_node *node, mcapi_endpoint_t endpoint) {
     rf_tables_lock(node);

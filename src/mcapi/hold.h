@@ -56,9 +56,9 @@ uint32_t rf_hold_seen(const struct rf_hold *hold);
    now. */
 bool rf_hold_pull(struct rf_hold *hold, mcapi_endpoint_t endpoint, uint32_t seen,
                   mcapi_timeout_t timeout, mcapi_status_t *status);
-/* Before the endpoint goes. */
 /* How many there are. */
 uint32_t rf_hold_count(struct rf_hold *hold);
+/* Before the endpoint goes. */
 void rf_hold_close(struct rf_hold *hold);
 
 #endif

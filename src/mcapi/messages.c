@@ -1,5 +1,5 @@
 /* Messages without a connection. */
-#include "mcapi/adapter.h"
+#include "mcapi/posted.h"
 
 #include <stdio.h>
 #include <stdlib.h>

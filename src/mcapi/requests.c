@@ -3,228 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "mcapi/adapter.h"
-
-/* ---- record: receives without a known match ---- */
-
-static void more_posted(struct rf_mcapi_node *node) {
-    uint32_t first = node->posted_room;
-    node->posted_room = first ? first * 2 : 64;
-    node->posted = rf_room(node->posted, node->posted_room * sizeof *node->posted);
-    for (uint32_t i = first; i < node->posted_room; i++)
-        node->posted[i].next = i + 1;
-}
-
-static void drop(struct rf_mcapi_node *node, mcapi_request_t request) {
-    uint32_t slot = rf_handle_slot_of(&node->posted_map, request + 1);
-    if (slot == RF_NOWHERE)
-        return;
-    uint32_t place = node->posted_map.slots[slot].value;
-    node->posted[place].next = node->posted_free;
-    node->posted_free = place;
-    rf_handle_remove_at(&node->posted_map, slot);
-}
-
-static struct rf_posted *posted_new(struct rf_mcapi_node *node, mcapi_request_t request) {
-    /* A library may give out a handle again that we believe to be in use. */
-    drop(node, request);
-    if (__builtin_expect(node->posted_free == node->posted_room, 0))
-        more_posted(node);
-    uint32_t place = node->posted_free;
-    struct rf_posted *posted = &node->posted[place];
-    node->posted_free = posted->next;
-    posted->packet = NULL;
-    posted->found = NULL;
-    posted->thread = rf_this_thread;
-    posted->named = false;
-    if (!rf_handle_add(&node->posted_map, request + 1, place))
-        abort();
-    return posted;
-}
-
-void rf_record_post(struct rf_mcapi_node *node, const struct rf_here *here, mcapi_request_t request,
-                    uint32_t channel, const void *buffer) {
-    struct rf_session *session = &node->session;
-    rf_answered = true;
-    rf_session_append(session);
-    if (session->recorder.on) {
-        struct rf_posted *posted = posted_new(node, request);
-        posted->buffer = buffer;
-        rf_recorder_post(&session->recorder, rf_here_pack(session, here, RF_POST, channel),
-                         &posted->post);
-    }
-    rf_session_unlock(session);
-}
-
-void rf_record_filled(struct rf_mcapi_node *node, mcapi_request_t request,
-                      const mcapi_endpoint_t *found, int32_t sign, bool told) {
-    rf_session_lock(&node->session);
-    struct rf_posted *posted = posted_new(node, request);
-    posted->found = found;
-    posted->sign = sign;
-    posted->told = told;
-    rf_session_unlock(&node->session);
-}
-
-void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void *const *packet,
-                      uint64_t channel) {
-    rf_session_lock(&node->session);
-    struct rf_posted *posted = posted_new(node, request);
-    posted->packet = packet;
-    posted->handle = channel;
-    posted->order = node->packets_posted++;
-    rf_session_unlock(&node->session);
-}
-
-/* What the library has reported complete. */
-struct completion {
-    mcapi_request_t request;
-    size_t size;
-    bool cut, released; /* it will not know it any more */
-    bool found;         /* an endpoint, for the first time */
-    uint64_t handle;    /* of the channel of a packet whose number was not known before, or 0 */
-    bool named;         /* the match was not known before; it is: */
-    struct rf_message_name name;
-    uint32_t channel, back; /* how many posts ago it was posted */
-};
-
-/* Fills in the match, and keeps the data. Whoever asks again for what a test has left as it is gets
-   its size again, like that of a send: nothing need be remembered of it. */
-static void record_match_alone(struct rf_mcapi_node *node, struct completion *completion) {
-    uint32_t place = rf_handle_find(&node->posted_map, completion->request + 1);
-    completion->named = completion->found = false;
-    completion->handle = 0;
-    if (place == RF_NOWHERE) {
-        rf_keep_size(node, completion->size);
-        return;
-    }
-    struct rf_posted *posted = &node->posted[place];
-    if (posted->found) {
-        rf_endpoint_learn(node, *posted->found, posted->sign);
-        rf_keep_size(node, completion->size);
-        rf_keep(node, posted->found, sizeof *posted->found, false);
-        completion->found = !posted->told;
-        posted->told = true;
-    } else if (posted->packet) {
-        completion->name = rf_delivered(NULL, 0, false);
-        completion->handle = posted->named ? 0 : posted->handle;
-        rf_keep(node, *posted->packet, completion->size, false);
-    } else if (posted->named) {
-        rf_keep(node, posted->buffer, completion->size, completion->cut);
-    } else {
-        completion->named = true;
-        completion->name = rf_delivered(posted->buffer, completion->size, completion->cut);
-        completion->channel = rf_packed_channel(posted->post.what);
-        completion->back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
-        rf_recorder_match(&node->session.recorder, &posted->post, completion->name.first,
-                          completion->name.second);
-        rf_keep(node, posted->buffer, completion->size, completion->cut);
-    }
-    if (completion->released || !posted->found)
-        drop(node, completion->request);
-}
-
-/* Another thread may have posted the request, or post others meanwhile. */
-RF_STEP void record_match(struct rf_mcapi_node *node, struct completion *completion) {
-    rf_session_lock(&node->session);
-    record_match_alone(node, completion);
-    rf_session_unlock(&node->session);
-}
-
-/* After the event of the call that has told it. */
-RF_STEP void record_details(struct rf_mcapi_node *node, const struct rf_here *here,
-                            const struct completion *completion) {
-    if (completion->named)
-        rf_record_sequence(node, here, completion->channel, &completion->name, completion->back);
-    if (__builtin_expect(completion->found, 0))
-        rf_life(node, here);
-    if (completion->handle && rf_reals.origin)
-        rf_record_packet_number(node, here, completion->handle, completion->name.sequence);
-}
-
-/* Receives that this thread has posted at an endpoint, or on the channel with that handle. */
-struct place {
-    uint32_t endpoint;
-    uint64_t handle; /* 0: an endpoint */
-};
-
-static bool is_posted_at(const struct rf_posted *posted, const struct place *place) {
-    if (posted->found || posted->thread != rf_this_thread || !posted->packet != !place->handle)
-        return false;
-    return place->handle ? posted->handle == place->handle
-                         : rf_packed_channel(posted->post.what) == place->endpoint;
-}
-
-static uint64_t order_of(const struct rf_posted *posted) {
-    return posted->packet ? posted->order : posted->post.ordinal;
-}
-
-/* The first of them, from there on. */
-static struct rf_posted *next_posted(struct rf_mcapi_node *node, const struct place *place,
-                                     uint64_t from, mcapi_request_t *request) {
-    struct rf_posted *next = NULL;
-    const struct rf_handle_map *map = &node->posted_map;
-    for (uint32_t i = 0; map->slots && i <= map->mask; i++) {
-        struct rf_posted *posted = map->slots[i].key ? &node->posted[map->slots[i].value] : NULL;
-        if (!posted || !is_posted_at(posted, place) || order_of(posted) < from ||
-            (next && order_of(next) < order_of(posted)))
-            continue;
-        next = posted;
-        *request = map->slots[i].key - 1;
-    }
-    return next;
-}
-
-/* One after the other: tells what it has taken, if it has. False after the last one. */
-static bool next_taken(struct rf_mcapi_node *node, const struct place *place, uint64_t *from,
-                       bool *taken, struct completion *completion) {
-    struct mcapix_origin origin;
-    mcapi_request_t request;
-    rf_session_lock(&node->session);
-    struct rf_posted *posted = next_posted(node, place, *from, &request);
-    *taken = posted && rf_reals.taken(request, &origin);
-    *from = posted ? order_of(posted) + 1 : 0;
-    if (*taken) {
-        completion->name = rf_name_of(&origin);
-        posted->named = true;
-    }
-    if (*taken && !posted->packet) {
-        completion->back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
-        rf_recorder_match(&node->session.recorder, &posted->post, completion->name.first,
-                          completion->name.second);
-    }
-    rf_session_unlock(&node->session);
-    return posted != NULL;
-}
-
-void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
-    const struct place place = {.endpoint = channel};
-    struct completion completion = {0};
-    uint64_t from = 0;
-    bool taken;
-    while (rf_reals.taken && next_taken(node, &place, &from, &taken, &completion))
-        if (taken) {
-            rf_number(node, here, 1); /* one more, of which the next value tells, if there is one */
-            rf_record_sequence(node, here, channel, &completion.name, completion.back);
-        }
-}
-
-/* No event says of the receive of a packet what it took. So each of them has a value here. */
-void rf_record_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
-                             uint64_t channel) {
-    const struct place place = {.handle = channel};
-    struct completion completion = {0};
-    uint64_t from = 0;
-    bool taken;
-    while (rf_reals.taken && next_taken(node, &place, &from, &taken, &completion))
-        rf_number(node, here, taken ? (int32_t)completion.name.sequence + 1 : 0);
-}
-
-static void forget(struct rf_mcapi_node *node, mcapi_request_t request) {
-    rf_session_lock(&node->session);
-    drop(node, request);
-    rf_session_unlock(&node->session);
-}
+#include "mcapi/posted.h"
 
 /* ---- replay: requests of ours ---- */
 
@@ -451,7 +230,7 @@ struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct 
     return request;
 }
 
-static bool is_pending_at(const struct rf_request *request, const struct place *place) {
+static bool is_pending_at(const struct rf_request *request, const struct rf_place *place) {
     if (request->complete || request->thread != rf_this_thread)
         return false;
     if (place->handle)
@@ -460,7 +239,7 @@ static bool is_pending_at(const struct rf_request *request, const struct place *
            request->match.first != RF_UNKNOWN;
 }
 
-static struct rf_request *next_pending(struct rf_mcapi_node *node, const struct place *place,
+static struct rf_request *next_pending(struct rf_mcapi_node *node, const struct rf_place *place,
                                        uint64_t from) {
     struct rf_request *next = NULL;
     rf_tables_lock(node);
@@ -475,7 +254,7 @@ static struct rf_request *next_pending(struct rf_mcapi_node *node, const struct 
 }
 
 void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
-    const struct place place = {.endpoint = channel};
+    const struct rf_place place = {.endpoint = channel};
     struct rf_request *request;
     uint64_t from = 0;
     while (rf_reals.taken && !rf_free(node) && (request = next_pending(node, &place, from))) {
@@ -491,7 +270,7 @@ void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint
 
 void rf_fetch_taken_packets(struct rf_mcapi_node *node, const struct rf_here *here,
                             uint64_t channel) {
-    const struct place place = {.handle = channel};
+    const struct rf_place place = {.handle = channel};
     struct rf_request *request;
     uint64_t from = 0;
     while (rf_has_number(node, here) && (request = next_pending(node, &place, from))) {
@@ -619,19 +398,19 @@ static mcapi_boolean_t replay_one(struct rf_mcapi_node *node, const struct rf_he
 RF_STEP mcapi_boolean_t record_one(struct rf_mcapi_node *node, const struct rf_here *here,
                                    mcapi_request_t before, size_t size, bool keep, bool sure,
                                    mcapi_boolean_t done, mcapi_status_t status) {
-    struct completion completion = {
+    struct rf_completion completion = {
         .request = before, .size = size, .cut = status != MCAPI_SUCCESS, .released = !keep};
     if (rf_is_delivery(status)) {
-        record_match(node, &completion);
+        rf_record_match(node, &completion);
         if (!sure)
             rf_record(node, here, RF_DONE, 0, 1, 0);
-        record_details(node, here, &completion);
+        rf_record_details(node, here, &completion);
     } else if (status == MCAPI_PENDING || status == MCAPI_TIMEOUT) {
         rf_record(node, here, RF_NONE, 0, 1, 0);
     } else if (done) {
         rf_record_failed(node, here, status, 0);
         if (!keep)
-            forget(node, before);
+            rf_posted_forget(node, before);
     } else {
         rf_record_error(node, here, status);
     }
@@ -747,18 +526,18 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
             before[i] = requests[i] ? *requests[i] : 0;
         index = real->wait_any(count, requests, size, timeout, status);
         if (rf_is_delivery(*status) && index < seen) {
-            struct completion completion = {.request = before[index],
-                                            .size = size ? *size : 0,
-                                            .cut = *status != MCAPI_SUCCESS,
-                                            .released = true};
-            record_match(node, &completion);
+            struct rf_completion completion = {.request = before[index],
+                                               .size = size ? *size : 0,
+                                               .cut = *status != MCAPI_SUCCESS,
+                                               .released = true};
+            rf_record_match(node, &completion);
             rf_record(node, &here, RF_INDEX, 0, (int32_t)index, (int32_t)count);
-            record_details(node, &here, &completion);
+            rf_record_details(node, &here, &completion);
         } else if (*status == MCAPI_TIMEOUT) {
             rf_record(node, &here, RF_NONE, 0, (int32_t)count, 0);
         } else if (index < seen) {
             rf_record_failed(node, &here, *status, (int32_t)index);
-            forget(node, before[index]);
+            rf_posted_forget(node, before[index]);
         } else {
             rf_record_error(node, &here, *status);
         }
@@ -825,7 +604,7 @@ RF_WRAPPER(void, cancel, (mcapi_request_t * request, mcapi_status_t *status)) {
         mcapi_request_t before = request ? *request : 0;
         real->cancel(request, status);
         if (*status == MCAPI_SUCCESS)
-            forget(node, before);
+            rf_posted_forget(node, before);
         else
             rf_record_error(node, &here, *status);
     } else {

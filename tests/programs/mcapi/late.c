@@ -388,6 +388,15 @@ static void taken(int node) {
 
 /* ---- channels, and who was first ---- */
 
+static void connect_late(int node, mcapi_endpoint_t from, mcapi_endpoint_t to, int packets) {
+    mcapi_request_t request;
+    mcapi_status_t status;
+    be_late(node);
+    mcapi_pktchan_connect_i(from, to, &request, &status);
+    must("mcapi_pktchan_connect_i", status);
+    receive_packets(node, to, packets);
+}
+
 /* Node 0 opens its end, thinks better of it, and opens it after all. */
 static void unopened(int node) {
     mcapi_endpoint_t mine = own_endpoint(WORD_PORT), theirs = endpoint_of(1 - node, WORD_PORT);
@@ -395,10 +404,7 @@ static void unopened(int node) {
     mcapi_request_t request;
     mcapi_status_t status;
     if (node) {
-        be_late(node);
-        mcapi_pktchan_connect_i(theirs, mine, &request, &status);
-        must("mcapi_pktchan_connect_i", status);
-        receive_packets(node, mine, PACKETS);
+        connect_late(node, theirs, mine, PACKETS);
         return;
     }
     mcapi_pktchan_send_open_i(&handle, mine, &request, &status);
@@ -419,9 +425,7 @@ static void hasty(int node) {
     mcapi_request_t request;
     mcapi_status_t status;
     if (node) {
-        be_late(node);
-        mcapi_pktchan_connect_i(theirs, mine, &request, &status);
-        receive_packets(node, mine, 1);
+        connect_late(node, theirs, mine, 1);
         return;
     }
     mcapi_pktchan_send_open_i(&handle, mine, &request, &status);

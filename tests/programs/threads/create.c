@@ -42,17 +42,8 @@ static void *run_child(void *argument) {
     return (void *)(intptr_t)child->number;
 }
 
-static void create_in_vain(void) {
-    pthread_t thread;
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    must("pthread_attr_setstacksize", pthread_attr_setstacksize(&attributes, (size_t)1 << 46));
-    visit("not created", pthread_create(&thread, &attributes, grandchild, NULL));
-    pthread_attr_destroy(&attributes);
-}
-
 static void body(int number) {
-    create_in_vain();
+    visit("not created", create_in_vain(grandchild));
     for (int i = 0; i < CHILDREN; i++) {
         struct child *child = &children[number - 1][i];
         child->number = number * 100 + i;

@@ -25,6 +25,17 @@ static inline void must(const char *what, int code) {
     }
 }
 
+/* A thread with more stack than there is: what pthread_create says to that. */
+static inline int create_in_vain(void *(*start)(void *)) {
+    pthread_t thread;
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    must("pthread_attr_setstacksize", pthread_attr_setstacksize(&attributes, (size_t)1 << 46));
+    int code = pthread_create(&thread, &attributes, start, NULL);
+    pthread_attr_destroy(&attributes);
+    return code;
+}
+
 /* One step more: of this thread, and `value`, whatever that means to the program. */
 static inline void step_value(const char *what, struct trail *trail, long value) {
     long pair[2] = {observer.rank, value};
