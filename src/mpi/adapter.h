@@ -303,7 +303,6 @@ RF_STEP void rf_record_completion(MPI_Request request, struct rf_pending_receive
         rf_record_completion_alone(request, status);
     else
         rf_record_completion_shared(receive, status);
-    rf_partner_settle(request);
 }
 
 /* Record: the same for the first of two passes over all requests that a call reported. */

@@ -141,10 +141,8 @@ RF_WRAPPER(int, Wait, (MPI_Request * request, MPI_Status *status)) {
     MPI_Request before = *request;
     bool watching = watch_one(rf_pending_any(&rf_mpi.pending), &own, &status);
     int code = rf_reals.Wait(request, status);
-    if (watching) {
+    if (watching)
         rf_record_completion_alone(before, status);
-        rf_partner_settle(before);
-    }
     return rf_leave_fast(&here, code);
 }
 
@@ -170,11 +168,9 @@ static __attribute__((noinline)) int test_otherwise(uintptr_t address, MPI_Reque
     MPI_Request before = *request;
     if (status == MPI_STATUS_IGNORE)
         status = &own;
-    int code = MPI_SUCCESS;
     struct rf_pending_receive *receive = rf_record_claim(before);
     *flag = 0;
-    if (rf_partner_done(before))
-        code = rf_reals.Test(request, flag, status);
+    int code = rf_reals.Test(request, flag, status);
     if (code != MPI_SUCCESS || *flag) {
         test_done(&here, *flag, before, receive, status);
         return rf_leave(&here, code);
@@ -194,10 +190,8 @@ RF_WRAPPER(int, Test, (MPI_Request * request, int *flag, MPI_Status *status)) {
     MPI_Request before = *request;
     if (status == MPI_STATUS_IGNORE)
         status = &own;
-    int code = MPI_SUCCESS;
     *flag = 0;
-    if (rf_partner_done(before))
-        code = rf_reals.Test(request, flag, status);
+    int code = rf_reals.Test(request, flag, status);
     if (__builtin_expect(code == MPI_SUCCESS && !*flag, 1)) {
         rf_record_failure(&here, RF_NO_COMM, 1);
         rf_depth--;
@@ -215,10 +209,8 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
     bool watching = watch_one(watches(), &own, &status);
     struct rf_pending_receive *receive = watching ? rf_record_claim(request) : NULL;
     *flag = 0;
-    int code = MPI_SUCCESS;
     rf_program_asks = true;
-    if (rf_partner_done(request))
-        code = rf_reals.Request_get_status(request, flag, status);
+    int code = rf_reals.Request_get_status(request, flag, status);
     rf_program_asks = false;
     record_flag(&here, code, *flag, 1);
     /* The program sees the match now; a crash before the request is completed must not lose it. */
@@ -252,13 +244,8 @@ RF_WRAPPER(int, Testall,
     RF_ENTER(Testall, (count, array_of_requests, flag, array_of_statuses));
     RF_REPLAY(rf_replay_testall(at, count, array_of_requests, flag, array_of_statuses));
     struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
-    int code = MPI_SUCCESS;
-    bool halves = true; /* of requests that hide two */
-    for (int i = 0; watch.on && i < count; i++)
-        halves = rf_partner_done(array_of_requests[i]) && halves;
     *flag = 0;
-    if (halves)
-        code = rf_reals.Testall(count, array_of_requests, flag, watch.statuses);
+    int code = rf_reals.Testall(count, array_of_requests, flag, watch.statuses);
     record_flag(&here, code, code != MPI_SUCCESS || *flag, count);
     if (code != MPI_SUCCESS || *flag)
         complete_all(&watch, code, count, array_of_requests);
@@ -287,7 +274,7 @@ RF_WRAPPER(int, Waitany,
     struct watch watch = watch_all(count, array_of_requests, NULL);
     if (watch.on && status == MPI_STATUS_IGNORE)
         status = &own;
-    int code = rf_call_any(count, array_of_requests, index, NULL, status);
+    int code = rf_reals.Waitany(count, array_of_requests, index, status);
     if (code == MPI_SUCCESS || is_index(*index, count))
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
     if (watch.on && is_index(*index, count))
@@ -306,7 +293,7 @@ RF_WRAPPER(int, Testany,
     if (watch.on && status == MPI_STATUS_IGNORE)
         status = &own;
     *flag = 0;
-    int code = rf_call_any(count, array_of_requests, index, flag, status);
+    int code = rf_reals.Testany(count, array_of_requests, index, flag, status);
     if (*flag)
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
     else if (code == MPI_SUCCESS)
@@ -344,7 +331,7 @@ static __attribute__((noinline)) void some_done(const struct rf_here *here, int 
 static int record_some(const struct rf_here *here, rf_some_function *real, int count,
                        MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
     struct watch watch = watch_all(count, requests, statuses);
-    int code = rf_call_some(real, count, requests, done, indices, watch.statuses);
+    int code = real(count, requests, done, indices, watch.statuses);
     if (code == MPI_SUCCESS && *done == 0)
         rf_record_failure(here, RF_NO_COMM, count);
     else
@@ -377,7 +364,7 @@ RF_WRAPPER(int, Testsome,
            (int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
             MPI_Status array_of_statuses[])) {
     RF_HERE(Testsome);
-    if (__builtin_expect(rf_partners_any() || !rf_enter_fast(), 0))
+    if (__builtin_expect(!rf_enter_fast(), 0))
         return testsome_otherwise(here.address, incount, array_of_requests, outcount,
                                   array_of_indices, array_of_statuses);
     struct watch watch = watch_copied(false, incount, array_of_requests, array_of_statuses);

@@ -5,6 +5,8 @@
    statuses, handles and error handlers are treated as that function treats them. */
 #include "mpi/complete_replay.h"
 
+#include "mpi/kept.h"
+
 /* Mostly once, after rf_await(). A generalized request is complete when the program says so, maybe
    in another thread, and nobody rings for that. */
 #define AGAIN(call, condition)                                                                     \
@@ -283,6 +285,12 @@ int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *reques
     return code;
 }
 
+/* Wait-any and test-any, of which only the latter has a flag. */
+static int call_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
+    return flag ? rf_reals.Testany(count, requests, index, flag, status)
+                : rf_reals.Waitany(count, requests, index, status);
+}
+
 int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, int *index,
                   int *flag, MPI_Status *status) {
     const struct rf_event *event = expect(here, RF_IS(INDEX) | (flag ? RF_IS(NONE) : 0), count);
@@ -298,14 +306,14 @@ int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, 
     if (chosen != RF_UNDEFINED) {
         MPI_Request *inner = await_chosen(here, 1, &chosen, count, requests);
         struct rf_stand_in *stand_in = rf_scratch(count)->stand_ins[0];
-        AGAIN(code = rf_call_any(1, inner, index, flag, status),
+        AGAIN(code = call_any(1, inner, index, flag, status),
               code == MPI_SUCCESS && flag && !*flag);
         rf_stand_in_update(stand_in, &requests[chosen], inner[0]);
         *index = chosen;
     } else {
         MPI_Request *inner = behind(count, requests);
         show_wait(here);
-        code = rf_call_any(count, inner, index, flag, status);
+        code = call_any(count, inner, index, flag, status);
         for (int i = 0; i < count; i++)
             rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
     }
@@ -324,7 +332,7 @@ int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count
             rf_take();
         MPI_Request *inner = behind(count, requests);
         show_wait(here);
-        int code = rf_call_some(real, count, inner, done, indices, statuses);
+        int code = real(count, inner, done, indices, statuses);
         for (int i = 0; i < count; i++)
             rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
         return code;

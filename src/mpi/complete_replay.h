@@ -3,11 +3,6 @@
 #define RF_MPI_COMPLETE_REPLAY_H
 
 #include "mpi/adapter.h"
-#include "mpi/kept.h"
-
-/* Wait-some or test-some: they differ in whether they may come back with nothing, which the library
-   and the recording know by themselves. */
-typedef int rf_some_function(int, MPI_Request *, int *, int *, MPI_Status *);
 
 int rf_replay_wait(const struct rf_here *here, MPI_Request *request, MPI_Status *status);
 int rf_replay_test(const struct rf_here *here, MPI_Request *request, int *flag, MPI_Status *status);
@@ -17,29 +12,12 @@ int rf_replay_waitall(const struct rf_here *here, int count, MPI_Request *reques
                       MPI_Status *statuses);
 int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *requests, int *flag,
                       MPI_Status *statuses);
-/* Where the library has the choice: wait-any if `flag` is NULL, else test-any. */
-static inline int rf_call_any(int count, MPI_Request *requests, int *index, int *flag,
-                              MPI_Status *status) {
-#ifdef RF_ABI_LARGE_COUNTS
-    if (rf_partners_any() && rf_layer < RF_LAYER_KEEPING)
-        return rf_partner_any(count, requests, index, flag, status);
-#endif
-    return flag ? rf_reals.Testany(count, requests, index, flag, status)
-                : rf_reals.Waitany(count, requests, index, status);
-}
-
-/* The same for wait-some and test-some. */
-static inline int rf_call_some(rf_some_function *real, int count, MPI_Request *requests, int *done,
-                               int *indices, MPI_Status *statuses) {
-#ifdef RF_ABI_LARGE_COUNTS
-    if (rf_partners_any() && rf_layer < RF_LAYER_KEEPING)
-        return rf_partner_some(real == rf_reals.Waitsome, count, requests, done, indices, statuses);
-#endif
-    return real(count, requests, done, indices, statuses);
-}
-
+/* Wait-any if `flag` is NULL, else test-any. */
 int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, int *index,
                   int *flag, MPI_Status *status);
+/* Wait-some or test-some: they differ in whether they may come back with nothing, which the library
+   and the recording know by themselves. */
+typedef int rf_some_function(int, MPI_Request *, int *, int *, MPI_Status *);
 int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count,
                    MPI_Request *requests, int *done, int *indices, MPI_Status *statuses);
 

@@ -1,4 +1,5 @@
 /* Nonblocking send-receive, an addition of MPI 4. */
+#include "mpi/kept.h"
 #include "mpi/receive.h"
 
 #ifdef RF_ABI_LARGE_COUNTS
@@ -45,91 +46,117 @@ static bool make_room(void) {
     return true;
 }
 
-int rf_partner_add(MPI_Request receive, MPI_Request send, void *copy) {
-    int done = 0;
-    int code = rf_library.Test(&send, &done, MPI_STATUS_IGNORE);
-    if (code != MPI_SUCCESS || done) {
-        free(copy);
-        return code;
-    }
-    lock();
-    bool room = make_room();
-    if (room)
-        rf_partners.entries[rf_partners.count++] = (struct rf_partner){receive, send, copy};
-    unlock();
-    return room ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+/* ---- the library's calls, where a request may have two halves ---- */
+
+/* The library's own functions; the send of such a request is asked for with these. */
+static struct rf_real own;
+
+static bool none_has_two(void) {
+    return __atomic_load_n(&rf_partners.count, __ATOMIC_RELAXED) == 0;
 }
 
-bool rf_partner_ask(MPI_Request receive) {
+static bool is_whole(MPI_Request receive) {
     int done = 0;
+    if (none_has_two())
+        return true;
     lock();
     struct rf_partner *partner = find(receive);
     if (partner)
-        rf_library.Test(&partner->send, &done, MPI_STATUS_IGNORE);
+        own.Test(&partner->send, &done, MPI_STATUS_IGNORE);
     if (done)
         drop(partner);
     unlock();
     return !partner || done;
 }
 
-void rf_partner_wait(MPI_Request receive) {
-    lock();
-    struct rf_partner *partner = find(receive);
-    struct rf_partner found = partner ? *partner : (struct rf_partner){.copy = NULL};
-    if (partner)
-        *partner = rf_partners.entries[--rf_partners.count];
-    unlock();
-    if (!partner)
-        return;
-    rf_library.Wait(&found.send, MPI_STATUS_IGNORE);
-    free(found.copy);
-}
-
 /* Copies the requests without those whose send is not complete; false if there are such. */
 static bool copy_whole(int count, const MPI_Request *requests, MPI_Request *whole) {
     bool all = true;
     for (int i = 0; i < count; i++) {
-        bool done = rf_partner_done(requests[i]);
+        bool done = is_whole(requests[i]);
         whole[i] = done ? requests[i] : MPI_REQUEST_NULL;
         all = all && done;
     }
     return all;
 }
 
+/* First for the send: it does not wait for the receive. */
+static int wait_one(MPI_Request *request, MPI_Status *status) {
+    rf_partner_settle(*request);
+    return own.Wait(request, status);
+}
+
+static int wait_all(int count, MPI_Request *requests, MPI_Status *statuses) {
+    for (int i = 0; i < count; i++)
+        rf_partner_settle(requests[i]);
+    return own.Waitall(count, requests, statuses);
+}
+
+static int test(MPI_Request *request, int *flag, MPI_Status *status) {
+    *flag = 0;
+    return is_whole(*request) ? own.Test(request, flag, status) : MPI_SUCCESS;
+}
+
+static int get_status(MPI_Request request, int *flag, MPI_Status *status) {
+    *flag = 0;
+    return is_whole(request) ? own.Request_get_status(request, flag, status) : MPI_SUCCESS;
+}
+
+static int test_all(int count, MPI_Request *requests, int *flag, MPI_Status *statuses) {
+    bool all = true;
+    *flag = 0;
+    for (int i = 0; i < count; i++)
+        all = is_whole(requests[i]) && all;
+    return all ? own.Testall(count, requests, flag, statuses) : MPI_SUCCESS;
+}
+
 /* Nothing active but what was left out: then the library says that there is nothing at all. */
-int rf_partner_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
+static int any(bool wait, int count, MPI_Request *requests, int *index, int *flag,
+               MPI_Status *status) {
     MPI_Request *whole = malloc(((size_t)count + 1) * sizeof *whole);
-    MPI_Status own;
-    int found = 0;
+    MPI_Status seen;
     int code = MPI_ERR_NO_MEM;
+    *flag = 0;
     if (status != MPI_STATUS_IGNORE)
-        own = *status;
+        seen = *status;
     while (whole) {
         bool all = copy_whole(count, requests, whole);
-        code = rf_reals.Testany(count, whole, index, &found, &own);
-        found = found && (all || *index != MPI_UNDEFINED);
-        if (flag || found || code != MPI_SUCCESS)
+        code = own.Testany(count, whole, index, flag, &seen);
+        *flag = *flag && (all || *index != MPI_UNDEFINED);
+        if (!wait || *flag || code != MPI_SUCCESS)
             break;
         sched_yield();
     }
-    if (whole && (found || code != MPI_SUCCESS) && *index >= 0 && *index < count)
+    bool told = whole && (*flag || code != MPI_SUCCESS);
+    if (told && *index >= 0 && *index < count)
         requests[*index] = whole[*index];
-    if (status != MPI_STATUS_IGNORE && (found || code != MPI_SUCCESS))
-        *status = own;
-    if (flag)
-        *flag = found;
+    if (told && status != MPI_STATUS_IGNORE)
+        *status = seen;
     free(whole);
     return code;
 }
 
-int rf_partner_some(bool wait, int count, MPI_Request *requests, int *done, int *indices,
-                    MPI_Status *statuses) {
+static int wait_any(int count, MPI_Request *requests, int *index, MPI_Status *status) {
+    int flag;
+    if (none_has_two())
+        return own.Waitany(count, requests, index, status);
+    return any(true, count, requests, index, &flag, status);
+}
+
+static int test_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
+    if (none_has_two())
+        return own.Testany(count, requests, index, flag, status);
+    return any(false, count, requests, index, flag, status);
+}
+
+static int some(bool wait, int count, MPI_Request *requests, int *done, int *indices,
+                MPI_Status *statuses) {
     MPI_Request *whole = malloc(((size_t)count + 1) * sizeof *whole);
     int code = MPI_ERR_NO_MEM;
     *done = 0;
     while (whole) {
         bool all = copy_whole(count, requests, whole);
-        code = rf_reals.Testsome(count, whole, done, indices, statuses);
+        code = own.Testsome(count, whole, done, indices, statuses);
         if (*done == MPI_UNDEFINED && !all)
             *done = 0;
         if (!wait || *done || code != MPI_SUCCESS)
@@ -142,17 +169,105 @@ int rf_partner_some(bool wait, int count, MPI_Request *requests, int *done, int 
     return code;
 }
 
+static int wait_some(int count, MPI_Request *requests, int *done, int *indices,
+                     MPI_Status *statuses) {
+    if (none_has_two())
+        return own.Waitsome(count, requests, done, indices, statuses);
+    return some(true, count, requests, done, indices, statuses);
+}
+
+static int test_some(int count, MPI_Request *requests, int *done, int *indices,
+                     MPI_Status *statuses) {
+    if (none_has_two())
+        return own.Testsome(count, requests, done, indices, statuses);
+    return some(false, count, requests, done, indices, statuses);
+}
+
+/* Below everything else, so that what is kept for a rank alone is what these say. A replay waits
+   for what the recording says; it does not ask. */
+#    define IN_FRONT(name, function)                                                               \
+        do {                                                                                       \
+            if (rf_reals.name == own.name)                                                         \
+                __atomic_store_n(&rf_reals.name, function, __ATOMIC_RELAXED);                      \
+            __atomic_store_n(&rf_library.name, function, __ATOMIC_RELAXED);                        \
+        } while (0)
+
+static void begin(void) {
+    lock();
+    bool first = !own.Test;
+    if (first)
+        own = rf_library;
+    if (first && rf_recording()) {
+        IN_FRONT(Wait, wait_one);
+        IN_FRONT(Waitall, wait_all);
+        IN_FRONT(Test, test);
+        IN_FRONT(Request_get_status, get_status);
+        IN_FRONT(Testall, test_all);
+        IN_FRONT(Waitany, wait_any);
+        IN_FRONT(Testany, test_any);
+        IN_FRONT(Waitsome, wait_some);
+        IN_FRONT(Testsome, test_some);
+    }
+    unlock();
+}
+
+/* Takes charge of a send. Returns when it is known, or complete already. */
+static int add(MPI_Request receive, MPI_Request send, void *copy) {
+    int done = 0;
+    begin();
+    int code = own.Test(&send, &done, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS || done) {
+        free(copy);
+        return code;
+    }
+    lock();
+    bool room = make_room();
+    if (room)
+        rf_partners.entries[rf_partners.count++] = (struct rf_partner){receive, send, copy};
+    unlock();
+    return room ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+void rf_partner_wait(MPI_Request receive) {
+    lock();
+    struct rf_partner *partner = find(receive);
+    struct rf_partner found = partner ? *partner : (struct rf_partner){.copy = NULL};
+    if (partner)
+        *partner = rf_partners.entries[--rf_partners.count];
+    unlock();
+    if (!partner)
+        return;
+    own.Wait(&found.send, MPI_STATUS_IGNORE);
+    free(found.copy);
+}
+
+/* ---- the call itself ---- */
+
+/* Also where contents are kept or checked it must be known what came. */
+static bool is_split(int source, int tag) {
+    return rf_is_wild(source, tag) || rf_layer != RF_LAYER_NONE;
+}
+
+/* Replay: see rf_end_of_trust(). */
+static void mind_earlier_ones(MPI_Comm comm, int source, int tag) {
+    if (!rf_recording() && !rf_is_wild(source, tag))
+        rf_end_of_trust(comm, source, tag);
+}
+
 /* The receive first: the send may be what makes the other side send. */
 static int post_both(const struct rf_here *here, const struct rf_receive *receive,
                      const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
                      void *copy, MPI_Request *request) {
     MPI_Request send;
     rf_turn_begin(here);
-    int code = rf_receive_wild(here, receive, request);
+    mind_earlier_ones(receive->comm, receive->source, receive->tag);
+    int code = rf_is_wild(receive->source, receive->tag)
+                   ? rf_receive_wild(here, receive, request)
+                   : rf_receive_post(receive, receive->source, receive->tag, request);
     if (code == MPI_SUCCESS)
         code = rf_reals.Isend_c(buffer, count, type, dest, tag, receive->comm, &send);
     rf_turn_end(here);
-    return code == MPI_SUCCESS ? rf_partner_add(*request, send, copy) : code;
+    return code == MPI_SUCCESS ? add(*request, send, copy) : code;
 }
 
 /* The receive overwrites what is being sent, so it is sent from a copy, as the library does. */
@@ -182,13 +297,14 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
             RF_ENTER(Isendrecv##suffix, (sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,     \
                                          recvcount, recvtype, source, recvtag, comm, request));    \
             rf_sign(&rf_the_session, &here, dest, sendtag, sendcount);                             \
-            if (rf_is_wild(source, recvtag))                                                       \
+            if (is_split(source, recvtag))                                                         \
                 return rf_leave(                                                                   \
                     &here, post_both(&here,                                                        \
                                      &(struct rf_receive){recvbuf, recvcount, recvtype, source,    \
                                                           recvtag, comm},                          \
                                      sendbuf, sendcount, sendtype, dest, sendtag, NULL, request)); \
             rf_turn_begin(&here);                                                                  \
+            mind_earlier_ones(comm, source, recvtag);                                              \
             int code =                                                                             \
                 rf_reals.Isendrecv##suffix(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf,   \
                                            recvcount, recvtype, source, recvtag, comm, request);   \
@@ -202,12 +318,13 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
             RF_ENTER(Isendrecv_replace##suffix,                                                    \
                      (buf, count, datatype, dest, sendtag, source, recvtag, comm, request));       \
             rf_sign(&rf_the_session, &here, dest, sendtag, count);                                 \
-            if (rf_is_wild(source, recvtag))                                                       \
+            if (is_split(source, recvtag))                                                         \
                 return rf_leave(&here, post_replacing(&here,                                       \
                                                       &(struct rf_receive){buf, count, datatype,   \
                                                                            source, recvtag, comm}, \
                                                       dest, sendtag, request));                    \
             rf_turn_begin(&here);                                                                  \
+            mind_earlier_ones(comm, source, recvtag);                                              \
             int code = rf_reals.Isendrecv_replace##suffix(buf, count, datatype, dest, sendtag,     \
                                                           source, recvtag, comm, request);         \
             rf_turn_end(&here);                                                                    \

@@ -205,7 +205,7 @@ static void free_orphans(struct rf_pending *pending, bool all) {
     for (size_t i = 0; i < count; i++) {
         struct rf_pending_receive *receive = orphans[i];
         MPI_Request handle = handle_of(receive);
-        if (!(ask(receive) && rf_partner_done(handle)) && !all)
+        if (!ask(receive) && !all)
             continue;
         if (receive->state == RF_UNMATCHED)
             rf_pending_known(receive);

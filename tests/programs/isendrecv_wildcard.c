@@ -1,4 +1,4 @@
-/* Nonblocking send-receive of MPI 4 with an open receiving half. */
+/* Nonblocking send-receive of MPI 4, most with an open receiving half. */
 #include "messages.h"
 
 /* What is sent is received only after another request has been completed: until then the first one
@@ -30,6 +30,29 @@ static void one_half_each(void) {
             one_half(testing);
         else if (world_rank == 1)
             send_stream(MPI_COMM_WORLD, 0, 2, 1, 2);
+    }
+}
+
+/* What is received is there long before what is sent has gone. */
+static void late_send(int source) {
+    static int outgoing[MOST_WORDS], words[MOST_WORDS];
+    MPI_Request request;
+    int done = 0;
+    long failed = 0;
+    phase("late send");
+    if (world_rank == 0) {
+        MPI_Isendrecv(outgoing, MOST_WORDS, MPI_INT, 1, 8, words, MOST_WORDS, MPI_INT, source, 8,
+                      MPI_COMM_WORLD, &request);
+        while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done)
+            failed++;
+        observe("failed", failed);
+        observe_data("words", words, sizeof words);
+    } else if (world_rank == 1) {
+        fill(outgoing, MOST_WORDS, source);
+        MPI_Isend(outgoing, 100, MPI_INT, 0, 8, MPI_COMM_WORLD, &request);
+        dawdle();
+        MPI_Recv(words, MOST_WORDS, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
 }
 
@@ -78,6 +101,8 @@ int main(int argc, char **argv) {
         }
     }
     one_half_each();
+    late_send(MPI_ANY_SOURCE);
+    late_send(1);
     end();
     return 0;
 }
