@@ -446,6 +446,8 @@ bool rf_left_open(struct rf_mcapi_node *node, enum rf_function opens, mcapi_endp
                   uint64_t *handle, mcapi_request_t *made, mcapi_status_t *status);
 /* Replay: a channel that is used was open, even if nobody has asked. Waits for that. */
 void rf_channel_opened(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t channel);
+/* Replay: how many receives of packets are posted there. */
+uint32_t rf_packets_awaited(struct rf_mcapi_node *node, uint64_t channel);
 /* Replay: the recording says that it is complete here; waits until it is. */
 struct rf_request *rf_request_complete(struct rf_mcapi_node *node, const struct rf_here *here,
                                        mcapi_request_t request);

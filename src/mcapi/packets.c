@@ -153,7 +153,8 @@ bool rf_packets_hold(struct rf_mcapi_node *node) {
         mcapi_status_t status = MCAPI_SUCCESS;
         void *data;
         size_t size;
-        while (channel && rf_reals.pktchan_available(channel, &status) &&
+        while (channel && rf_packets_count(node, channel) < rf_packets_awaited(node, channel) &&
+               rf_reals.pktchan_available(channel, &status) &&
                pull(node, channel, &data, &size, &status) && status == MCAPI_SUCCESS)
             any = true;
     }

@@ -42,9 +42,10 @@ uint32_t rf_packet_number(struct rf_mcapi_node *node, const struct rf_here *here
 bool rf_packet_get(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t channel,
                    const uint32_t *number, mcapi_timeout_t timeout, void **data, size_t *size,
                    mcapi_status_t *status);
-/* Replay: packets may come over this channel. In the recording receives may have been posted that
-   took them: so they are taken in, wherever this node waits for something, and nobody finds a queue
-   full who did not. True if there were some. */
+/* Replay: packets may come over this channel. In the recording the receives that were posted took
+   them: so that many are taken in, wherever this node waits for something, and nobody finds a queue
+   full who did not. But not more: a fast sender would take the buffers of all others. True if there
+   were some. */
 void rf_packets_expect(struct rf_mcapi_node *node, uint64_t channel);
 uint32_t rf_packets_count(struct rf_mcapi_node *node, uint64_t channel);
 bool rf_packets_hold(struct rf_mcapi_node *node);

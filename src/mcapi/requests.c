@@ -285,6 +285,18 @@ void rf_fetch_taken_packets(struct rf_mcapi_node *node, const struct rf_here *he
     }
 }
 
+uint32_t rf_packets_awaited(struct rf_mcapi_node *node, uint64_t channel) {
+    uint32_t count = 0;
+    rf_tables_lock(node);
+    for (uint32_t i = 0; i < node->request_room; i++) {
+        const struct rf_request *request = node->requests[i];
+        count +=
+            request->kind == RF_REQUEST_PACKET && !request->complete && request->handle == channel;
+    }
+    rf_tables_unlock(node);
+    return count;
+}
+
 void rf_channel_opened(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t channel) {
     for (uint32_t i = 0; i < node->request_room && !rf_answering(node) && !rf_free(node); i++) {
         rf_tables_lock(node);

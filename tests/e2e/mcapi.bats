@@ -114,6 +114,10 @@ check_late() {
     check_late full 2 1 --processes
     check_late flooded "" ""
 }
+@test "late: who is far ahead does not keep others from sending" {
+    check_late ahead 0 1
+    check_late ahead "" 1 --processes
+}
 
 @test "late: an endpoint that is made again is found as it was found" {
     check_late reborn 1 0

@@ -2,7 +2,7 @@
    late CASE [--processes]. PROGRAM_LATE names the node that sleeps where it says so. */
 #include "nodes.h"
 
-enum { WORD_PORT = 5, OTHER_PORT = 6, PACKETS = 3, FLOOD = 300, LATE_US = 100000 };
+enum { WORD_PORT = 5, OTHER_PORT = 6, PACKETS = 3, FLOOD = 300, MANY = 10000, LATE_US = 100000 };
 
 static void be_late(int node) {
     const char *late = getenv("PROGRAM_LATE");
@@ -59,7 +59,7 @@ static void close_to(mcapi_pktchan_send_hndl_t handle) {
     settle(&request, status);
 }
 
-static void receive_packets(int node, mcapi_endpoint_t mine, int count) {
+static mcapi_pktchan_recv_hndl_t open_from(int node, mcapi_endpoint_t mine) {
     mcapi_pktchan_recv_hndl_t handle;
     mcapi_request_t request;
     mcapi_status_t status;
@@ -68,15 +68,35 @@ static void receive_packets(int node, mcapi_endpoint_t mine, int count) {
         mcapi_pktchan_recv_open_i(&handle, mine, &request, &status);
     while (status == MCAPI_ERR_CHAN_CLOSEPENDING);
     settle(&request, status);
-    for (int i = 0; i < count; i++) {
-        void *packet = NULL;
-        size_t size;
-        mcapi_pktchan_recv(handle, &packet, &size, &status);
-        tell(node, "packet", packet ? *(int *)packet : -1, status);
-    }
+    return handle;
+}
+
+static int take_packet(mcapi_pktchan_recv_hndl_t handle, mcapi_status_t *status) {
+    void *packet = NULL;
+    size_t size;
+    mcapi_status_t released;
+    mcapi_pktchan_recv(handle, &packet, &size, status);
+    int word = packet ? *(int *)packet : -1;
+    mcapi_pktchan_release(packet, &released);
+    return word;
+}
+
+static void close_from(int node, mcapi_pktchan_recv_hndl_t handle) {
+    mcapi_request_t request;
+    mcapi_status_t status;
     be_late(node);
     mcapi_pktchan_recv_close_i(handle, &request, &status);
     settle(&request, status);
+}
+
+static void receive_packets(int node, mcapi_endpoint_t mine, int count) {
+    mcapi_pktchan_recv_hndl_t handle = open_from(node, mine);
+    mcapi_status_t status;
+    for (int i = 0; i < count; i++) {
+        int word = take_packet(handle, &status);
+        tell(node, "packet", word, status);
+    }
+    close_from(node, handle);
 }
 
 static void channels(int node) {
@@ -437,6 +457,33 @@ static void hasty(int node) {
     tell(node, "sent", 1, status);
 }
 
+/* Node 2 sends more than there is room for in the whole job, while node 0 waits for node 1. */
+static void ahead(int node) {
+    mcapi_endpoint_t mine = own_endpoint(WORD_PORT), other = own_endpoint(OTHER_PORT);
+    mcapi_status_t status;
+    if (node) {
+        mcapi_pktchan_send_hndl_t to =
+            open_to(node, mine, endpoint_of(0, node == 1 ? WORD_PORT : OTHER_PORT));
+        for (int i = 0; i < 10; i++)
+            be_late(node);
+        for (int i = 0; i < (node == 1 ? 1 : MANY); i++) {
+            int words[250] = {i};
+            mcapi_pktchan_send(to, words, sizeof words, &status);
+            must("mcapi_pktchan_send", status);
+        }
+        close_to(to);
+        return;
+    }
+    mcapi_pktchan_recv_hndl_t second = open_from(node, other), first = open_from(node, mine);
+    int word = take_packet(first, &status);
+    tell(node, "first", word, status);
+    for (int i = 0; i < MANY; i++)
+        word += take_packet(second, &status);
+    tell(node, "second", word, status);
+    close_from(node, first);
+    close_from(node, second);
+}
+
 /* A receive that is cancelled gives back what it took, and others have taken what came next. One
    that has taken something has it when the channel is closed. */
 static void given_back(int node) {
@@ -507,15 +554,25 @@ static const struct {
     const char *name;
     node_program *program;
     int nodes;
-} cases[] = {{"channels", channels, 2},     {"found", found, 2},
-             {"failed", failed, 1},         {"attributes", attributes, 3},
-             {"again", again, 2},           {"gone", gone, 2},
-             {"reply", reply, 2},           {"full", full, 3},
-             {"remade", remade, 2},         {"crowded", crowded, 2},
-             {"reborn", reborn, 2},         {"taken", taken, 2},
-             {"unopened", unopened, 2},     {"hasty", hasty, 2},
-             {"given_back", given_back, 2}, {"cut", cut, 1},
-             {"flooded", flooded, 2},       {"twins", twins, 2}};
+} cases[] = {{"channels", channels, 2},
+             {"found", found, 2},
+             {"failed", failed, 1},
+             {"attributes", attributes, 3},
+             {"again", again, 2},
+             {"gone", gone, 2},
+             {"reply", reply, 2},
+             {"full", full, 3},
+             {"remade", remade, 2},
+             {"crowded", crowded, 2},
+             {"reborn", reborn, 2},
+             {"taken", taken, 2},
+             {"unopened", unopened, 2},
+             {"hasty", hasty, 2},
+             {"given_back", given_back, 2},
+             {"cut", cut, 1},
+             {"flooded", flooded, 2},
+             {"twins", twins, 2},
+             {"ahead", ahead, 3}};
 static node_program *chosen;
 
 static void node_main(int node) {
