@@ -7,12 +7,12 @@
 #include "mpi/kept.h"
 
 /* Both even. Where ranks share cores, Open MPI gives up its core in each look for nothing. */
-#define LOOKS_IN_A_CROWD 4u
+#define LOOKS_IN_A_CROWD 2u
 #define LOOKS_AT_LEISURE 2000u
 #define ANSWERS_PER_LOOK 64u
 #define SHORTEST_SLEEP 50000
-#define LONGEST_FIRST_SLEEP 1600000
-#define LONGEST_SLEEP 3200000
+#define LONGEST_FIRST_SLEEP 6400000
+#define LONGEST_SLEEP 6400000
 #define SLEEPS_WITH_A_RING 1000u
 #define ROUNDS_PER_SECOND 10
 #define IDLE_ROUNDS 5
