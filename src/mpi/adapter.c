@@ -17,6 +17,15 @@ static uintptr_t nested_caller(uintptr_t address) {
     return rf_depth != 0 && rf_address_of(address)->internal ? 0 : address;
 }
 
+/* Replay: nothing more was recorded. Receives of which it is not known what they took were there
+   all the time, and others may wait until they take something: they are posted now. */
+static void notice_cut(void) {
+    if (rf_the_session.mode != RF_REPLAYING || !rf_mpi.stand_ins.held)
+        return;
+    rf_replay_peek(&rf_the_session);
+    rf_free();
+}
+
 uintptr_t rf_enter_otherwise(const char *name, uint32_t function, uintptr_t address) {
     if (rf_the_session.mode == RF_OFF)
         rf_kept_stay();
@@ -38,6 +47,8 @@ uintptr_t rf_enter_otherwise(const char *name, uint32_t function, uintptr_t addr
     }
     rf_depth++;
     rf_self.answered = false;
+    if (rf_depth == 1)
+        notice_cut();
     return address;
 }
 
@@ -107,9 +118,13 @@ void rf_record_completion_shared(struct rf_pending_receive *receive, const MPI_S
     rf_session_lock(&rf_the_session);
     rf_pending_learn(&rf_the_session, receive, status);
     receive->claimed = false; /* a persistent one stays */
+    uint32_t channel = rf_packed_channel(receive->post.what);
+    uint64_t ordinal = receive->state == RF_INACTIVE ? 0 : receive->post.ordinal;
     rf_pending_settle(&rf_mpi.pending, &rf_the_session, receive,
                       rf_pending_place_of(&rf_mpi.pending, receive), status);
     rf_session_unlock(&rf_the_session);
+    if (ordinal)
+        rf_pending_ask_before(channel, ordinal, status);
 }
 
 void rf_note_unsupported(enum rf_function function, const char *name) {

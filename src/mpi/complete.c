@@ -218,7 +218,7 @@ RF_WRAPPER(int, Request_get_status, (MPI_Request request, int *flag, MPI_Status 
         rf_record_match(request, receive, status);
     if (__builtin_expect(receive != NULL, 0))
         rf_record_give_back(receive);
-    if (*flag && watching && !rf_the_session.concurrent)
+    if (*flag && watching)
         rf_pending_sweep();
     return rf_leave(&here, code);
 }

@@ -374,7 +374,7 @@ RF_WRAPPER(int, Finalize, (void)) {
         rf_stand_ins_close();
         rf_progress_wait(&session->replayer, &here, RF_NO_PEER, RF_NO_PEER);
     } else {
-        rf_pending_finish();
+        rf_pending_finish(true);
         close_recording(session, RF_END_FINALIZE, 0);
     }
     finish_alone(session, &here);
@@ -391,8 +391,7 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     RF_ENTER(Abort, (comm, errorcode));
     struct rf_session *session = &rf_the_session;
     if (rf_recording()) {
-        if (!session->concurrent) /* others may be completing these requests now */
-            rf_pending_finish();
+        rf_pending_finish(false);
         close_recording(session, RF_END_ABORT, errorcode);
     } else {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);

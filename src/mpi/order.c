@@ -71,6 +71,7 @@ void rf_order_replay(struct rf_session *session) {
 bool rf_order_meet(void) {
     struct rf_session *session = &rf_the_session;
     rf_self.depth &= ~RF_STRANGER;
+    rf_pending_meet();
     if (!rf_order.on)
         return true;
     rf_self.foreign = !rf_strand_meet(session, rf_order.link->number());

@@ -1,8 +1,9 @@
 #include "mpi/pending.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
-#include "mpi/adapter.h"
+#include "mpi/kept.h"
 
 void rf_pending_open(struct rf_pending *pending) {
     memset(pending, 0, sizeof *pending);
@@ -80,12 +81,52 @@ static bool ask(struct rf_pending_receive *receive) {
     return true;
 }
 
-void rf_pending_sweep(void) {
+/* ---- asking where threads may call at the same time ---- */
+
+/* Another thread may complete what is being asked about, and then the library does not know it any
+   more. But many programs only say that their threads may call: as long as there is but one, nobody
+   can. The second one waits until nothing is being asked. */
+static bool several;
+static int asking;
+
+void rf_pending_meet(void) {
+    __atomic_store_n(&several, true, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&asking, __ATOMIC_SEQ_CST))
+        sched_yield();
+}
+
+static void end_asking(void) {
+    if (rf_the_session.concurrent)
+        __atomic_sub_fetch(&asking, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Not where contents are kept: a rank alone would have to ask the same, and there the second thread
+   may come sooner. */
+static bool begin_asking(void) {
+    if (!rf_the_session.concurrent)
+        return true;
+    if (rf_layer != RF_LAYER_NONE || __atomic_load_n(&several, __ATOMIC_RELAXED))
+        return false;
+    __atomic_add_fetch(&asking, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&several, __ATOMIC_SEQ_CST))
+        return true;
+    end_asking();
+    return false;
+}
+
+static void sweep(void) {
     struct rf_link *next, *end = &rf_mpi.pending.ring;
     for (struct rf_link *link = end->newer; link != end; link = next) {
         next = link->newer;
         ask((struct rf_pending_receive *)link);
     }
+}
+
+void rf_pending_sweep(void) {
+    if (!begin_asking())
+        return;
+    sweep();
+    end_asking();
 }
 
 /* Of two receives that fit a message the older one gets it. So an older one that would have fit
@@ -112,10 +153,18 @@ void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_re
                 status->MPI_SOURCE, status->MPI_TAG);
 }
 
+void rf_pending_ask_before(uint32_t channel, uint64_t ordinal, const MPI_Status *status) {
+    if (!begin_asking())
+        return;
+    ask_fitting(&rf_mpi.pending, channel, ordinal, status->MPI_SOURCE, status->MPI_TAG);
+    end_asking();
+}
+
 void rf_pending_ask_fitting(MPI_Comm comm, int source, int tag) {
-    if (source >= 0 && !rf_the_session.concurrent)
-        ask_fitting(&rf_mpi.pending, rf_channel_known(&rf_mpi.channels, comm), UINT64_MAX, source,
-                    tag);
+    if (source < 0 || !begin_asking())
+        return;
+    ask_fitting(&rf_mpi.pending, rf_channel_known(&rf_mpi.channels, comm), UINT64_MAX, source, tag);
+    end_asking();
 }
 
 /* A request that is in no list: only its cancel has something to tell. */
@@ -154,8 +203,10 @@ void rf_pending_cancel(const struct rf_here *here, MPI_Request request) {
     struct rf_pending_receive *receive = session->recorder.on ? begin_cancel(here, request) : NULL;
     rf_session_unlock(session);
     /* The libraries mostly know at once; then the program may die before it asks. */
-    if (receive && !session->concurrent)
+    if (receive && begin_asking()) {
         ask(receive);
+        end_asking();
+    }
 }
 
 static uint64_t age_of(const struct rf_pending_receive *receive) {
@@ -233,20 +284,25 @@ bool rf_pending_orphan(MPI_Request request) {
         }
     }
     rf_session_unlock(session);
-    if (keep && pending->orphans > pending->orphans_limit && !session->concurrent) {
+    if (keep && pending->orphans > pending->orphans_limit && begin_asking()) {
         free_orphans(pending, false);
         pending->orphans_limit = pending->orphans * 2 + 16;
+        end_asking();
     }
     return keep;
 }
 
-void rf_pending_finish(void) {
+void rf_pending_finish(bool alone) {
     struct rf_pending *pending = &rf_mpi.pending;
-    rf_pending_sweep();
+    if (!alone && !begin_asking())
+        return;
+    sweep();
     size_t count;
     struct rf_pending_receive **cancelling = those(pending, is_cancelling, &count);
     for (size_t i = 0; i < count; i++)
         ask(cancelling[i]);
     free(cancelling);
     free_orphans(pending, true);
+    if (!alone)
+        end_asking();
 }

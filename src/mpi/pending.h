@@ -138,6 +138,8 @@ bool rf_status_cancelled(const MPI_Status *status);
 void rf_pending_learn_cancel(struct rf_pending_receive *receive, const MPI_Status *status);
 void rf_pending_ask_older(struct rf_pending *pending, const struct rf_pending_receive *receive,
                           const MPI_Status *status);
+/* The same where threads may call at the same time, after the lock. */
+void rf_pending_ask_before(uint32_t channel, uint64_t ordinal, const MPI_Status *status);
 /* The same where a blocking call took or saw a message. */
 void rf_pending_ask_fitting(MPI_Comm comm, int source, int tag);
 
@@ -178,7 +180,10 @@ void rf_pending_cancel(const struct rf_here *here, MPI_Request request);
 bool rf_pending_orphan(MPI_Request request);
 /* Asks the library, without completing anything, for matches it knows but has not reported. */
 void rf_pending_sweep(void);
-/* The same at the end of the recording, when orphans are freed as well. */
-void rf_pending_finish(void);
+/* The same at the end of the recording, when orphans are freed as well. `alone`: no other thread
+   calls any more. */
+void rf_pending_finish(bool alone);
+/* Another thread than that of MPI_Init calls for the first time. */
+void rf_pending_meet(void);
 
 #endif
