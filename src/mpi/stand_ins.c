@@ -104,12 +104,15 @@ static void hold(struct rf_stand_in *stand_in, enum rf_match match) {
     lock();
     stand_in->order = rf_mpi.stand_ins.started++;
     stand_in->nothing = match == RF_MATCH_NOTHING;
+    stand_in->parked = match == RF_MATCH_NOTHING || match == RF_MATCH_UNKNOWN;
     set_held(stand_in, match != RF_MATCH_KNOWN);
     unlock();
 }
 
 static int park_new(const struct rf_receive *receive, enum rf_match match, MPI_Request *request) {
-    int code = park(receive, request);
+    int code = match == RF_MATCH_UNSEEN
+                   ? rf_receive_post(receive, receive->source, receive->tag, request)
+                   : park(receive, request);
     if (code != MPI_SUCCESS)
         return code;
     struct rf_stand_in *stand_in = add(receive, *request);
@@ -145,11 +148,14 @@ struct rf_stand_in *rf_stand_in_find(MPI_Request request) {
 }
 
 int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int source, int tag) {
-    bool kept = match != RF_MATCH_KNOWN && rf_kept_begin(RF_PARK);
     hold(stand_in, match);
-    int code = match == RF_MATCH_KNOWN
-                   ? rf_receive_post(&stand_in->receive, source, tag, &stand_in->inner)
-                   : park(&stand_in->receive, &stand_in->inner);
+    if (!stand_in->parked) {
+        bool known = match == RF_MATCH_KNOWN;
+        return rf_receive_post(&stand_in->receive, known ? source : stand_in->receive.source,
+                               known ? tag : stand_in->receive.tag, &stand_in->inner);
+    }
+    bool kept = rf_kept_begin(RF_PARK);
+    int code = park(&stand_in->receive, &stand_in->inner);
     return kept ? rf_kept_done(code) : code;
 }
 
@@ -237,7 +243,10 @@ bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag) {
         if (!stand_in || !stand_in->held || stand_in->nothing || stand_in->receive.comm != comm)
             continue;
         const struct rf_receive *receive = &stand_in->receive;
-        found = (receive->source == MPI_ANY_SOURCE || receive->source == source) &&
+        /* Messages of one sender are taken in their order: one that is posted takes its own again.
+         */
+        found = (receive->source == MPI_ANY_SOURCE ||
+                 (receive->source == source && stand_in->parked)) &&
                 (receive->tag == MPI_ANY_TAG || receive->tag == tag);
     }
     unlock();
@@ -260,8 +269,8 @@ static struct rf_stand_in *let_go(void) {
 
 static struct rf_stand_in *release_one(void) {
     struct rf_stand_in *first = let_go();
-    if (!first)
-        return NULL;
+    if (!first || !first->parked)
+        return first;
     if (first->persistent) {
         rf_reals.Cancel(&first->inner);
         rf_reals.Request_free(&first->inner);

@@ -5,9 +5,13 @@
    - a persistent one names its source once and for all, but each start may have taken a message
      from somebody else. The program's handle is never started; each start posts a plain receive.
      (One that names its message is started as it is, and only remembered.)
-   - one that took nothing because it was cancelled, or whose match was never seen. Posted as it is
-     it could take a message that the recording gives to a later receive. It is parked on a
-     communicator where nothing ever arrives, and posted for real when the recording is over. */
+   - one that took nothing because it was cancelled. Posted as it is it could take a message that
+     the recording gives to a later receive. It is parked on a communicator where nothing ever
+     arrives, and posted for real when the recording is over.
+
+   One whose match was never seen, because the recording was cut off, is posted as it is: somebody
+   may have been waiting until it took his message. But what it takes may be another one: see
+   rf_end_of_trust(). Where contents are kept it is parked, too. */
 #ifndef RF_MPI_STAND_INS_H
 #define RF_MPI_STAND_INS_H
 
@@ -30,8 +34,9 @@ struct rf_stand_in {
     MPI_Request inner;  /* what the library works on; MPI_REQUEST_NULL while inactive */
     struct rf_receive receive;
     bool persistent;
-    bool held;    /* parked: it took nothing, or nobody knows what */
+    bool held;    /* it took nothing, or nobody knows what */
     bool nothing; /* it took nothing */
+    bool parked;
     bool freed;   /* by the program, but not yet by us */
     bool claimed; /* about to be completed: not found any more */
     uint32_t place;
@@ -56,13 +61,15 @@ static inline bool rf_stand_ins_any(const struct rf_stand_ins *stand_ins) {
 /* Posts a receive under the given source and tag. */
 int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_Request *request);
 
-/* What is known of the message that a receive takes. */
-enum rf_match { RF_MATCH_UNKNOWN, RF_MATCH_NOTHING, RF_MATCH_KNOWN };
+/* What is known of the message that a receive takes. UNSEEN: nothing, and it is posted all the
+ * same.
+ */
+enum rf_match { RF_MATCH_UNKNOWN, RF_MATCH_UNSEEN, RF_MATCH_NOTHING, RF_MATCH_KNOWN };
 
 int rf_stand_in_park(const struct rf_receive *receive, enum rf_match match, MPI_Request *request);
 int rf_stand_in_persistent(const struct rf_receive *receive, MPI_Request *request);
 struct rf_stand_in *rf_stand_in_find(MPI_Request request);
-/* Starts a persistent stand-in: with a known match, or else parked. */
+/* Starts a persistent stand-in; source and tag are those of a known match. */
 int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int source, int tag);
 /* What the library is to be asked about instead of this handle; `stand_in`, which may be NULL, was
    found for it. */
@@ -81,7 +88,7 @@ void rf_stand_in_update(struct rf_stand_in *stand_in, MPI_Request *request, MPI_
 void rf_stand_in_cancelled(MPI_Request request);
 /* The program frees its handle. What is held stays until the recording is over. */
 int rf_stand_in_free(struct rf_stand_in *stand_in, MPI_Request *request);
-/* True if a parked receive could take this message: then it has taken an earlier one. */
+/* True if one that is held could take this message: then it has taken an earlier one. */
 bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag);
 /* The recording is over: posts what is parked, in order. A rank alone is told when (kept.h), and
    does so then. */
