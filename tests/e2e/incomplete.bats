@@ -235,3 +235,86 @@ EOT
 
 @test "Open MPI: a recording that cannot be followed to its end says so" { check_in_the_way openmpi; }
 @test "MPICH: a recording that cannot be followed to its end says so" { check_in_the_way mpich; }
+
+# Nobody has seen what the first receive took. But rank 1 has waited until it took something.
+check_unseen() {
+    cat > unseen.c << 'EOT'
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    int rank, first = 0, second = 0;
+    MPI_Request request;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        MPI_Irecv(&first, 1, MPI_INT, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, &request);
+        MPI_Recv(&second, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("%d\n", second);
+        fflush(stdout);
+        raise(SIGKILL);
+    }
+    second = 7;
+    MPI_Ssend(&first, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
+    MPI_Send(&second, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+    sleep(30);
+    return 0;
+}
+EOT
+    "mpicc.$1" -O1 -o unseen unseen.c
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "mpirun.$1" -n 2 ./unseen
+    expect_status 137
+    run_apart "$REFRAIN" dump --rank 0 trace
+    expect_in "$output" "source unknown, tag unknown"
+    run_apart timeout -k 5 60 "$REFRAIN" replay --stall-timeout 5 trace
+    expect_status 137
+    expect_in "$output" 7
+}
+
+@test "Open MPI: a receive that nobody saw takes a message again" { check_unseen openmpi; }
+@test "MPICH: a receive that nobody saw takes a message again" { check_unseen mpich; }
+
+# Many programs only say that several threads may call.
+check_one_of_many() {
+    cat > one.c << 'EOT'
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+int main(void) {
+    int provided, rank, words[2] = {0};
+    MPI_Request requests[2];
+    MPI_Status status;
+    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        for (int i = 0; i < 2; i++)
+            MPI_Irecv(&words[i], 1, MPI_INT, MPI_ANY_SOURCE, 4, MPI_COMM_WORLD, &requests[i]);
+        MPI_Wait(&requests[1], &status);
+        printf("%d\n", words[1]);
+        fflush(stdout);
+        raise(SIGKILL);
+    }
+    usleep(access("late", F_OK) == 0 && rank == 1 ? 300000 : 0);
+    MPI_Send(&rank, 1, MPI_INT, 0, 4, MPI_COMM_WORLD);
+    sleep(30);
+    return 0;
+}
+EOT
+    "mpicc.$1" -O1 -o one one.c
+    touch late
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "mpirun.$1" -n 3 ./one
+    expect_status 137
+    expect_in "$output" 1
+    rm late
+    for _ in 1 2 3; do
+        run_apart timeout -k 5 60 "$REFRAIN" replay --stall-timeout 5 trace
+        expect_status 137
+        expect_in "$output" 1
+        [[ $stderr != *"ran free"* ]]
+    done
+}
+
+@test "Open MPI: one thread where several may call: what it took is known" { check_one_of_many openmpi; }
+@test "MPICH: one thread where several may call: what it took is known" { check_one_of_many mpich; }
