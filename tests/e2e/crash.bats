@@ -98,6 +98,7 @@ check_fatal() {
 int main(int argc, char **argv) {
     int word = 0;
     MPI_Init(&argc, &argv);
+    MPI_Barrier(MPI_COMM_WORLD); /* who is ended before it has begun has no recording */
     MPI_Send(&word, 1, MPI_INT, 77, 0, MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;

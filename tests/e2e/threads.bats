@@ -55,7 +55,9 @@ expect_same() {
 }
 
 line_of() {
-    grep -n -m 1 "$2" "$SOURCES/tests/programs/threads/$1" | cut -d: -f1
+    local found
+    found=$(grep -n -m 1 "$2" "$SOURCES/tests/programs/threads/$1" | cut -d: -f1)
+    echo "${found:-nowhere}"
 }
 
 # ---- record and replay
@@ -1033,7 +1035,7 @@ EOT
 }
 
 @test "one thread more" {
-    check_branch thread 0 "  came      pthread_create at trails.h:$(line_of trails.h 'pthread_create(&')"
+    check_branch thread 0 "  came      pthread_create at trails.h:$(line_of trails.h 'pthread_create(&job')"
 }
 
 @test "another program" {
