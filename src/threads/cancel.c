@@ -98,7 +98,7 @@ static bool is_to_be_told(struct rf_thread *self, uintptr_t address) {
     rf_turn_wait_for(self, RF_OP_CANCEL, address, number,
                      (uint64_t)value >> RF_THREAD_LOG_NUMBER_BITS);
     if (ended)
-        rf_replay_settle(number, record->done);
+        rf_replay_settle(self, number, record->done);
     return true;
 }
 

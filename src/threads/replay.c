@@ -22,7 +22,7 @@
 #define SLEEP_FIRST 1000000L /* nanoseconds; a thread may be late in waking others: see wake() */
 #define SLEEP_MOST 64000000L
 #define STILL_SECONDS 1.0
-#define STILL_LOOKS 5
+#define STILL_LOOKS 250
 #define BUSY 0.2           /* seconds of STILL_SECONDS in which it computes: that is not still */
 #define CANCEL_SECONDS 5.0 /* in which nothing moves */
 
@@ -242,14 +242,17 @@ bool rf_replay_at_end(const struct rf_thread *self) {
     return self->ended || rf_thread_log_head(rf_threads.turns)->finished == self->number + 1;
 }
 
-void rf_replay_settle(uint32_t thread, uint64_t count) {
+void rf_replay_settle(const struct rf_thread *self, uint32_t thread, uint64_t count) {
     const struct rf_place *place = &rf_threads.places->place[thread];
-    uint64_t before = place->done;
+    uint64_t moved = movement();
     for (int still = 0; still < STILL_LOOKS; rf_nap(200000)) {
-        if (has_done(place, count) || place->state != RF_PLACE_RUNS || rf_threads.places->free)
+        bool waits_for_us = place->state == RF_PLACE_WAITS && place->thread == self->number;
+        if (has_done(place, count) || waits_for_us || place->state == RF_PLACE_ENDED ||
+            rf_threads.places->free)
             return;
-        still = place->done == before && sleeps(place) ? still + 1 : 0;
-        before = place->done;
+        uint64_t now = movement();
+        still = now == moved && sleeps(place) ? still + 1 : 0;
+        moved = now;
     }
 }
 

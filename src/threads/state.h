@@ -206,8 +206,9 @@ bool rf_replay_at_end(const struct rf_thread *self);
 /* If the recorded thread was cancelled in a call that is not hooked, waits to be told so; if nobody
    does, it is a difference. */
 void rf_replay_await_cancel(struct rf_thread *self, enum rf_operation what, uintptr_t address);
-/* Waits until a thread has done so many operations, or sleeps in a call that is not hooked. */
-void rf_replay_settle(uint32_t thread, uint64_t count);
+/* Waits until a thread has done so many operations, waits for the caller, has ended, or nothing
+   moves any more and it sleeps in a call that is not hooked. */
+void rf_replay_settle(const struct rf_thread *self, uint32_t thread, uint64_t count);
 /* Waits until all other threads have come to the end of what was recorded of them, or none of them
    gets on any more. Does nothing that a signal handler may not. */
 void rf_replay_await_others(const struct rf_thread *self);
