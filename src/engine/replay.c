@@ -112,6 +112,8 @@ const struct rf_event *rf_replay_need(struct rf_session *session) {
         const struct rf_event *event = rf_replay_peek(session);
         if (event || !rf_replay_at_cut(session))
             return event;
+        if (rf_strand_here)
+            rf_strand_forgive(session);
         nanosleep(&(struct timespec){.tv_nsec = pause}, NULL);
     }
 }

@@ -173,6 +173,29 @@ void rf_strand_played(struct rf_session *session) {
     rf_unlock(&strands->lock);
 }
 
+void rf_strand_owe(struct rf_session *session) {
+    rf_lock(&session->strands.lock);
+    session->strands.remaining++;
+    rf_strand_here->owed++;
+    rf_unlock(&session->strands.lock);
+}
+
+static void pay(struct rf_session *session, struct rf_strand *strand, uint64_t count) {
+    rf_lock(&session->strands.lock);
+    uint64_t paid = count < strand->owed ? count : strand->owed;
+    session->strands.remaining -= paid;
+    strand->owed -= paid;
+    rf_unlock(&session->strands.lock);
+}
+
+void rf_strand_pay(struct rf_session *session, struct rf_strand *strand) {
+    pay(session, strand, 1);
+}
+
+void rf_strand_forgive(struct rf_session *session) {
+    pay(session, rf_strand_here, UINT64_MAX);
+}
+
 const struct rf_event *rf_strands_rest(struct rf_session *session) {
     struct rf_strands *strands = &session->strands;
     const struct rf_event *found = NULL;

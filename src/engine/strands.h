@@ -40,6 +40,7 @@ struct rf_strand {
     /* Replay: the next event, and those that were read ahead. */
     struct rf_cursor cursor;
     struct rf_queued *first, *last;
+    uint64_t owed;
 };
 
 #define RF_MOST_STRANDS (1 << 20)
@@ -50,7 +51,7 @@ struct rf_strands {
     int opener;         /* number of the thread that opened the session */
     int current;        /* whose event was written, or read, last */
     int lock;           /* replay: of the queues, the list and the reader */
-    uint64_t remaining; /* replay: events that were split off and not played */
+    uint64_t remaining; /* replay: events that were split off and not played, and what is owed */
     bool ended;         /* replay: the reader is at its end */
 };
 
@@ -74,6 +75,13 @@ void rf_strand_append(struct rf_session *session);
 const struct rf_event *rf_strand_peek(struct rf_session *session);
 /* The event has been played, all of its repetitions. */
 void rf_strand_played(struct rf_session *session);
+/* Replay: the event that is played next tells of something that this thread gets only later. Until
+   it is paid, the threads that have come to the end of a recording that was cut off wait as if
+   there were an event left: else they might take it. One that comes to that end itself does not
+   count on it any more. */
+void rf_strand_owe(struct rf_session *session);
+void rf_strand_pay(struct rf_session *session, struct rf_strand *strand);
+void rf_strand_forgive(struct rf_session *session);
 /* Reads the whole stream. The first event, of any thread, that was not played, or NULL. */
 const struct rf_event *rf_strands_rest(struct rf_session *session);
 

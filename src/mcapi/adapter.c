@@ -99,6 +99,14 @@ void rf_take(struct rf_mcapi_node *node) {
     rf_replay_take(&node->session.replayer);
 }
 
+struct rf_strand *rf_take_owed(struct rf_mcapi_node *node) {
+    struct rf_strand *owed = node->session.shared ? rf_strand_here : NULL;
+    if (owed)
+        rf_strand_owe(&node->session);
+    rf_take(node);
+    return owed;
+}
+
 bool rf_fails(struct rf_mcapi_node *node, const struct rf_here *here) {
     struct rf_session *session = &node->session;
     const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(session);

@@ -90,6 +90,8 @@ struct rf_request {
     void *buffer;
     size_t room;
     struct rf_message_name match; /* first is RF_UNKNOWN if nobody saw it */
+    struct rf_strand *owed;       /* if it is: see rf_strand_owe() */
+    uint32_t shift;               /* how far from the usual its number is */
     bool numbered; /* the number in it, or `number`, or `life`, is that of the recording */
     uint32_t turn;
     uint64_t order; /* among all that were made */
@@ -278,6 +280,14 @@ static inline bool rf_free(const struct rf_mcapi_node *node) {
 const struct rf_event *rf_expect(struct rf_mcapi_node *node, const struct rf_here *here,
                                  uint32_t kinds, uint32_t channel);
 void rf_take(struct rf_mcapi_node *node);
+/* The same for an event that tells of a message: the thread, if another one of the node might take
+   it meanwhile. That is to be paid when it has come. */
+struct rf_strand *rf_take_owed(struct rf_mcapi_node *node);
+static inline void rf_pay(struct rf_mcapi_node *node, struct rf_strand **owed) {
+    if (*owed)
+        rf_strand_pay(&node->session, *owed);
+    *owed = NULL;
+}
 /* The status that the call returned in the recording, which is the usual one if there is no event
    that says otherwise. Takes that. */
 mcapi_status_t rf_recorded_status(struct rf_mcapi_node *node, const struct rf_here *here,
@@ -404,11 +414,22 @@ static inline int32_t rf_node_name(mcapi_domain_t domain, mcapi_node_t number) {
     return (int32_t)((domain << 16 ^ number) & INT32_MAX);
 }
 /* Messages that one node sends are mostly received in that order, and then nothing need be kept of
-   their numbers. Record: keeps it if it is another one than usual, and the stamp if there are any;
-   `back`: how many posts ago, 0 for the receive before. Replay: tells the number. */
+   their numbers. Record: keeps it if it is another one than usual, before the event that tells of
+   the message: so one that is known has its number, whenever the process is killed. */
 void rf_record_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
-                        const struct rf_message_name *name, uint32_t back);
-void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
+                        const struct rf_message_name *name);
+/* After that event: the stamp, if there are any; `back`: how many posts ago, 0 for the receive
+   before. */
+void rf_put_stamp(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t stamp,
+                  uint32_t back);
+RF_STEP void rf_record_stamp(struct rf_mcapi_node *node, const struct rf_here *here,
+                             const struct rf_message_name *name, uint32_t back) {
+    if (__builtin_expect(node->stamping, 0))
+        rf_put_stamp(node, here, name->stamp, back);
+}
+/* Replay, before the event: how far from the usual its number is; after it: tells the number. */
+uint32_t rf_replay_shift(struct rf_mcapi_node *node, const struct rf_here *here);
+void rf_replay_sequence(struct rf_mcapi_node *node, uint32_t channel, uint32_t shift,
                         struct rf_message_name *name);
 /* Delivered, cut or not: that follows from the sizes. */
 static inline bool rf_is_delivery(mcapi_status_t status) {

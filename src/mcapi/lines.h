@@ -24,6 +24,18 @@ enum rf_line {
     RF_LINES
 };
 
+/* Replay: where a thread is in a line. */
+struct rf_in_line {
+    enum rf_in_line_how {
+        RF_IN_NO_LINE,
+        RF_IN_LINE_DUE, /* it has, or waits for, the number of the recording */
+        RF_IN_LINE_FREE /* it takes what comes next */
+    } how;
+    enum rf_line line;
+    uint64_t key;
+    uint32_t number;
+};
+
 /* The session of the node is open. */
 void rf_lines_open(const struct rf_mcapi_node *node);
 /* Before and after a call of the library that is numbered, if threads are told apart: see

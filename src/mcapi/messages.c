@@ -38,20 +38,21 @@ static uint32_t *next_of(struct rf_mcapi_node *node, uint32_t channel,
 }
 
 void rf_record_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
-                        const struct rf_message_name *name, uint32_t back) {
+                        const struct rf_message_name *name) {
     if (!rf_reals.origin || channel >= node->endpoint_count)
         return;
     uint32_t *next = next_of(node, channel, name);
     if (__builtin_expect(name->sequence != *next, 0))
         rf_value(node, here, (int32_t)(name->sequence - *next));
     *next = name->sequence + 1;
-    if (__builtin_expect(node->stamping, 0)) {
-        if (node->session.recorder.on)
-            rf_recorder_put(&node->session.recorder,
-                            rf_here_pack(&node->session, here, RF_STAMP, 0),
-                            (int32_t)(name->stamp - node->stamp), (int32_t)back, 1);
-        node->stamp = name->stamp;
-    }
+}
+
+void rf_put_stamp(struct rf_mcapi_node *node, const struct rf_here *here, uint64_t stamp,
+                  uint32_t back) {
+    if (node->session.recorder.on)
+        rf_recorder_put(&node->session.recorder, rf_here_pack(&node->session, here, RF_STAMP, 0),
+                        (int32_t)(stamp - node->stamp), (int32_t)back, 1);
+    node->stamp = stamp;
 }
 
 /* The command line has read the stamps. */
@@ -61,14 +62,16 @@ static void pass_stamp(struct rf_mcapi_node *node) {
         rf_take(node);
 }
 
-void rf_replay_sequence(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel,
+uint32_t rf_replay_shift(struct rf_mcapi_node *node, const struct rf_here *here) {
+    return rf_reals.origin && rf_has_value(node, here) ? (uint32_t)rf_value(node, here, 0) : 0;
+}
+
+void rf_replay_sequence(struct rf_mcapi_node *node, uint32_t channel, uint32_t shift,
                         struct rf_message_name *name) {
     if (!rf_reals.origin)
         return;
     uint32_t *next = next_of(node, channel, name);
-    name->sequence = *next;
-    if (rf_has_value(node, here))
-        name->sequence += (uint32_t)rf_value(node, here, 0);
+    name->sequence = *next + shift;
     *next = name->sequence + 1;
     pass_stamp(node);
 }
@@ -231,12 +234,14 @@ static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
         while (rf_again(node, here, *status));
         return;
     }
+    uint32_t shift = rf_replay_shift(node, here);
     const struct rf_event *event = rf_expect(node, here, RF_IS(RECV), channel);
     struct rf_message_name name;
+    struct rf_strand *owed = NULL;
     if (event) {
         name = (struct rf_message_name){.first = event->first, .second = event->second};
-        rf_take(node);
-        rf_replay_sequence(node, here, channel, &name);
+        owed = rf_take_owed(node);
+        rf_replay_sequence(node, channel, shift, &name);
         rf_endpoint_at(node, channel)->receives = true;
         rf_turn_take(node, here, rf_turn_receive(node));
     }
@@ -244,11 +249,13 @@ static void replay_recv(struct rf_mcapi_node *node, const struct rf_here *here,
         bool cut;
         *size = rf_answer(node, here, buffer, room, &cut);
         *status = cut ? MCAPI_ERR_MSG_TRUNCATED : MCAPI_SUCCESS;
+        rf_pay(node, &owed);
         return;
     }
     struct rf_message *message =
         rf_await(node, here, channel, event ? &name : NULL,
                  event ? MCAPI_TIMEOUT_INFINITE : own_limit(node, endpoint));
+    rf_pay(node, &owed);
     *status = MCAPI_TIMEOUT;
     if (message)
         rf_give(message, buffer, room, size, status);
@@ -265,8 +272,9 @@ RF_WRAPPER(void, msg_recv,
         real->msg_recv(endpoint, buffer, room, size, status);
         if (rf_is_delivery(*status)) {
             struct rf_message_name name = rf_delivered(buffer, *size, *status != MCAPI_SUCCESS);
+            rf_record_sequence(node, &here, channel, &name);
             rf_record(node, &here, RF_RECV, channel, name.first, name.second);
-            rf_record_sequence(node, &here, channel, &name, 0);
+            rf_record_stamp(node, &here, &name, 0);
             rf_keep(node, buffer, *size, *status != MCAPI_SUCCESS);
         } else {
             rf_record_error(node, &here, *status);
@@ -301,7 +309,10 @@ static void replay_recv_i(struct rf_mcapi_node *node, const struct rf_here *here
     const struct rf_event *event = rf_expect(node, here, RF_IS(POST), channel);
     if (event) {
         what.match = (struct rf_message_name){.first = event->first, .second = event->second};
-        rf_take(node);
+        if (what.match.first == RF_UNKNOWN)
+            rf_take(node);
+        else
+            what.owed = rf_take_owed(node);
         rf_endpoint_at(node, channel)->receives = true;
         what.turn = rf_turn_post(node);
         *status = rf_recorded_status(node, here, MCAPI_PENDING);

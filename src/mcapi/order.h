@@ -29,6 +29,7 @@ struct rf_mcapi_thread {
     struct rf_handle_map
         numbers; /* by that and the endpoint: that of the next message from there */
     struct rf_handle_map lines[RF_LINES];
+    struct rf_in_line in_line;
 };
 extern _Thread_local struct rf_mcapi_thread *rf_this_thread RF_OURS
     __attribute__((tls_model("initial-exec")));

@@ -15,7 +15,7 @@ static uint32_t *next_of(struct rf_mcapi_node *node, uint64_t channel) {
 void rf_record_packet_number(struct rf_mcapi_node *node, const struct rf_here *here,
                              uint64_t channel, uint32_t number) {
     uint32_t *next = next_of(node, channel);
-    if (__builtin_expect(number != *next, 0))
+    if (__builtin_expect(number != *next || node->session.shared, 0))
         rf_number(node, here, (int32_t)(number - *next));
     *next = number + 1;
 }

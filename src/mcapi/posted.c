@@ -87,17 +87,30 @@ void rf_record_packet(struct rf_mcapi_node *node, mcapi_request_t request, void 
     rf_session_unlock(&node->session);
 }
 
-/* Whoever asks again for what a test has left as it is gets
-   its size again, like that of a send: nothing need be remembered of it. */
-static void record_match_alone(struct rf_mcapi_node *node, struct rf_completion *completion) {
-    uint32_t place = rf_handle_find(&node->posted_map, completion->request + 1);
+/* What is it, and which message has it got? */
+static void recognize(struct rf_mcapi_node *node, struct rf_completion *completion) {
+    completion->place = rf_handle_find(&node->posted_map, completion->request + 1);
     completion->named = completion->found = false;
     completion->handle = 0;
-    if (place == RF_NOWHERE) {
+    if (completion->place == RF_NOWHERE)
+        return;
+    const struct rf_posted *posted = &node->posted[completion->place];
+    if (posted->found || posted->packet || posted->named)
+        return;
+    completion->named = true;
+    completion->name = rf_delivered(posted->buffer, completion->size, completion->cut);
+    completion->channel = rf_packed_channel(posted->post.what);
+    completion->back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
+}
+
+/* Whoever asks again for what a test has left as it is gets its size again, like that of a send:
+   nothing need be remembered of it. */
+static void record_match_alone(struct rf_mcapi_node *node, struct rf_completion *completion) {
+    if (completion->place == RF_NOWHERE) {
         rf_keep_size(node, completion->size);
         return;
     }
-    struct rf_posted *posted = &node->posted[place];
+    struct rf_posted *posted = &node->posted[completion->place];
     if (posted->found) {
         rf_endpoint_learn(node, *posted->found, posted->sign);
         rf_keep_size(node, completion->size);
@@ -108,15 +121,10 @@ static void record_match_alone(struct rf_mcapi_node *node, struct rf_completion 
         completion->name = rf_delivered(NULL, 0, false);
         completion->handle = posted->named ? 0 : posted->handle;
         rf_keep(node, *posted->packet, completion->size, false);
-    } else if (posted->named) {
-        rf_keep(node, posted->buffer, completion->size, completion->cut);
     } else {
-        completion->named = true;
-        completion->name = rf_delivered(posted->buffer, completion->size, completion->cut);
-        completion->channel = rf_packed_channel(posted->post.what);
-        completion->back = (uint32_t)(node->session.recorder.posts - posted->post.ordinal);
-        rf_recorder_match(&node->session.recorder, &posted->post, completion->name.first,
-                          completion->name.second);
+        if (completion->named)
+            rf_recorder_match(&node->session.recorder, &posted->post, completion->name.first,
+                              completion->name.second);
         rf_keep(node, posted->buffer, completion->size, completion->cut);
     }
     if (completion->released || !posted->found)
@@ -124,7 +132,13 @@ static void record_match_alone(struct rf_mcapi_node *node, struct rf_completion 
 }
 
 /* Another thread may have posted the request, or post others meanwhile. */
-void rf_record_match(struct rf_mcapi_node *node, struct rf_completion *completion) {
+void rf_record_match(struct rf_mcapi_node *node, const struct rf_here *here,
+                     struct rf_completion *completion) {
+    rf_session_lock(&node->session);
+    recognize(node, completion);
+    rf_session_unlock(&node->session);
+    if (completion->named)
+        rf_record_sequence(node, here, completion->channel, &completion->name);
     rf_session_lock(&node->session);
     record_match_alone(node, completion);
     rf_session_unlock(&node->session);
@@ -186,8 +200,9 @@ void rf_record_taken(struct rf_mcapi_node *node, const struct rf_here *here, uin
     bool taken;
     while (rf_reals.taken && next_taken(node, &place, &from, &taken, &completion))
         if (taken) {
-            rf_number(node, here, 1); /* one more, of which the next value tells, if there is one */
-            rf_record_sequence(node, here, channel, &completion.name, completion.back);
+            rf_record_sequence(node, here, channel, &completion.name);
+            rf_number(node, here, 1); /* one more; the value before, if any, was about it */
+            rf_record_stamp(node, here, &completion.name, completion.back);
         }
 }
 

@@ -27,15 +27,17 @@ struct rf_completion {
     bool named;         /* the match was not known before; it is: */
     struct rf_message_name name;
     uint32_t channel, back; /* how many posts ago it was posted */
+    uint32_t place;         /* among those posted, or RF_NOWHERE */
 };
 
 /* Fills in the match, and keeps the data. */
-void rf_record_match(struct rf_mcapi_node *node, struct rf_completion *completion);
+void rf_record_match(struct rf_mcapi_node *node, const struct rf_here *here,
+                     struct rf_completion *completion);
 /* After the event of the call that has told it. */
 RF_STEP void rf_record_details(struct rf_mcapi_node *node, const struct rf_here *here,
                                const struct rf_completion *completion) {
     if (completion->named)
-        rf_record_sequence(node, here, completion->channel, &completion->name, completion->back);
+        rf_record_stamp(node, here, &completion->name, completion->back);
     if (__builtin_expect(completion->found, 0))
         rf_life(node, here);
     if (completion->handle && rf_reals.origin)

@@ -64,6 +64,7 @@ static void unlink_told(struct rf_mcapi_node *node, struct rf_request *request) 
 }
 
 static void release(struct rf_mcapi_node *node, struct rf_request *request) {
+    rf_pay(node, &request->owed);
     rf_tables_lock(node);
     unlink_told(node, request);
     request->kind = RF_REQUEST_NONE;
@@ -103,7 +104,7 @@ static void tell_number(struct rf_mcapi_node *node, const struct rf_here *here,
         return;
     if (request->kind == RF_REQUEST_RECEIVE && request->match.first != RF_UNKNOWN) {
         request->numbered = true;
-        rf_replay_sequence(node, here, request->channel, &request->match);
+        rf_replay_sequence(node, request->channel, request->shift, &request->match);
     } else if (request->kind == RF_REQUEST_FIND) {
         request->numbered = true;
         request->life = rf_life(node, here);
@@ -176,6 +177,7 @@ static bool finish(struct rf_mcapi_node *node, const struct rf_here *here,
         return false;
     rf_give(message, request->buffer, request->room, &request->size, &request->status);
     request->complete = true;
+    rf_pay(node, &request->owed);
     free(message);
     return true;
 }
@@ -193,6 +195,13 @@ static struct rf_request *need_request(struct rf_mcapi_node *node, const struct 
 static bool is_unknown(const struct rf_request *request) {
     return request && request->kind == RF_REQUEST_RECEIVE && !request->complete &&
            request->match.first == RF_UNKNOWN;
+}
+
+/* Where threads are told apart each packet that a request brought has its number. */
+static bool is_unknown_packet(struct rf_mcapi_node *node, const struct rf_here *here,
+                              const struct rf_request *request) {
+    return request && request->kind == RF_REQUEST_PACKET && !request->numbered &&
+           node->session.shared && !rf_has_number(node, here);
 }
 
 /* It succeeded in the recording. */
@@ -259,7 +268,10 @@ void rf_fetch_taken(struct rf_mcapi_node *node, const struct rf_here *here, uint
     uint64_t from = 0;
     while (rf_reals.taken && !rf_free(node) && (request = next_pending(node, &place, from))) {
         from = request->order + 1;
+        request->shift = rf_replay_shift(node, here);
         rf_number(node, here, 1);
+        if (rf_free(node))
+            return;
         tell_number(node, here, request);
         if (rf_answering(node))
             continue;
@@ -370,6 +382,9 @@ static mcapi_boolean_t ask(struct rf_mcapi_node *node, const struct rf_here *her
         return MCAPI_FALSE;
     if (rf_answering(node) && !request->complete)
         rf_end_here(node, here);
+    bool sure = !keep && timeout == MCAPI_TIMEOUT_INFINITE;
+    if (!sure && request->kind == RF_REQUEST_RECEIVE && !request->numbered)
+        request->match.first = RF_UNKNOWN; /* the call that saw it did not come to its end */
     if (finish(node, here, request, timeout))
         return tell(node, request, keep, size, status);
     *status = keep ? MCAPI_PENDING : MCAPI_TIMEOUT;
@@ -387,6 +402,10 @@ static mcapi_boolean_t replay_one(struct rf_mcapi_node *node, const struct rf_he
         tell_failed(node, handle, keep, size, *status);
     if (*status != MCAPI_SUCCESS)
         return failed >= 0 ? MCAPI_TRUE : MCAPI_FALSE;
+    struct rf_request *request = request_of(node, handle);
+    uint32_t shift = rf_replay_shift(node, here);
+    if (request)
+        request->shift = shift;
     if (!sure) {
         const struct rf_event *event = rf_expect(node, here, RF_IS(NONE) | RF_IS(DONE), 0);
         if (event && event->kind == RF_NONE) {
@@ -396,7 +415,7 @@ static mcapi_boolean_t replay_one(struct rf_mcapi_node *node, const struct rf_he
         }
         if (event)
             rf_take(node);
-    } else if (is_unknown(request_of(node, handle))) {
+    } else if (is_unknown(request) || is_unknown_packet(node, here, request)) {
         rf_replay_need(&node->session); /* what it took nobody saw: other threads come first */
     } else {
         rf_replay_peek(&node->session); /* so that it is known whether there is a recording yet */
@@ -413,7 +432,7 @@ RF_STEP mcapi_boolean_t record_one(struct rf_mcapi_node *node, const struct rf_h
     struct rf_completion completion = {
         .request = before, .size = size, .cut = status != MCAPI_SUCCESS, .released = !keep};
     if (rf_is_delivery(status)) {
-        rf_record_match(node, &completion);
+        rf_record_match(node, here, &completion);
         if (!sure)
             rf_record(node, here, RF_DONE, 0, 1, 0);
         rf_record_details(node, here, &completion);
@@ -499,6 +518,7 @@ static mcapi_uint_t replay_any(struct rf_mcapi_node *node, const struct rf_here 
         tell_failed(node, requests[failed], false, size, *status);
     if (*status != MCAPI_SUCCESS)
         return failed >= 0 ? (mcapi_uint_t)failed : MCAPI_RETURN_VALUE_INVALID;
+    uint32_t shift = rf_replay_shift(node, here);
     const struct rf_event *event = rf_expect(node, here, RF_IS(NONE) | RF_IS(INDEX), 0);
     if (!event)
         return ask_any(node, here, count, requests, size, timeout, status);
@@ -513,6 +533,7 @@ static mcapi_uint_t replay_any(struct rf_mcapi_node *node, const struct rf_here 
                    "the program waits for one of %zu requests, recorded were %d", count,
                    event->second);
     rf_take(node);
+    need_request(node, here, *requests[index])->shift = shift;
     tell(node, rf_request_complete(node, here, *requests[index]), false, size, status);
     return index;
 }
@@ -542,7 +563,7 @@ RF_WRAPPER(mcapi_uint_t, wait_any,
                                                .size = size ? *size : 0,
                                                .cut = *status != MCAPI_SUCCESS,
                                                .released = true};
-            rf_record_match(node, &completion);
+            rf_record_match(node, &here, &completion);
             rf_record(node, &here, RF_INDEX, 0, (int32_t)index, (int32_t)count);
             rf_record_details(node, &here, &completion);
         } else if (*status == MCAPI_TIMEOUT) {

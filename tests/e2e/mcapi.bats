@@ -295,7 +295,8 @@ check_stall() {
         run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 2 trace
     expect_status 121
     expect_in "$stderr" "refrain: the replay stands still"
-    # Nodes 2 and 3 may have done all before node 1 had the lock for the first time.
+    # Nodes 2 and 3 may have done all before node 1 had the lock for the first time: then nobody
+    # waits but node 1 itself.
     local waits='waits in mcapi_|one of the threads of rank |its threads' ended
     for node in 0 1; do
         grep -Eq "^  rank $node +event [0-9]+: ($waits)" <<< "$stderr"
@@ -306,7 +307,9 @@ check_stall() {
     ended=$(grep -Ec '^  rank [23] +event [0-9]+: finished' <<< "$stderr" || true)
     [ "$(grep -c '^    thread [0-4]    operation [0-9]* of [0-9]*: ' <<< "$stderr")" -eq $((5 - ended)) ]
     expect_in "$stderr" "is blocked in pthread_join at nodes.h:"
-    [[ $stderr =~ "waits until thread "[1-4]" has done "[0-9]+" operations" ]]
+    # Who is not about to get the lock waits for a turn.
+    local turn='waits until thread [1-4] has done [0-9]+ operations'
+    grep -Eq "($turn|is blocked in (pthread_mutex_|mutex after pthread_cond_wait))" <<< "$stderr"
     expect_nothing_left
 }
 
@@ -376,6 +379,68 @@ check_killed_threads() {
 
 @test "threads: killed while several send and receive: threads" { check_killed_threads; }
 @test "threads: killed while several send and receive: processes" { check_killed_threads --processes; }
+
+# check_cut SCRIPT WORD...: as recorded when a debugger kills it where the script says. The program is
+# found without it in the replay.
+check_cut() {
+    local script=$1
+    shift
+    mkdir -p run
+    rm -rf trace log again
+    mkdir log again
+    cat > launcher << 'END'
+#!/bin/sh
+[ -e cut.gdb ] && exec gdb -batch -x cut.gdb --args "$@"
+exec "$@"
+END
+    chmod +x launcher
+    printf 'set breakpoint pending on\n%s\nkill\n' "$script" > cut.gdb
+    PROGRAM_LOG=$PWD/log "$REFRAIN" record -q --mpi mcapi "$@" -o trace ./launcher "${launch[@]}" > gdb.text 2>&1
+    grep -q '^\[Inferior 1 (process [0-9]*) killed\]' gdb.text
+    rm cut.gdb
+    PROGRAM_LOG=$PWD/again TMPDIR=$PWD/run \
+        run_apart timeout -k 5 $PATIENCE "$REFRAIN" replay --stall-timeout 5 trace
+    expect_in "$stderr" "no difference"
+    for name in log/*; do
+        cmp "$name" <(head -n "$(lines "$name")" "again/${name#log/}")
+    done
+    expect_nothing_left
+}
+
+@test "killed between a message and its number" {
+    mcapi stream 200
+    for after in "" finish; do
+        check_cut "break rf_value
+ignore 1 20
+run
+$after"
+    done
+}
+
+@test "threads: killed when one had a number, and another one had sent the next" {
+    mcapi node_threads --long
+    check_cut 'break lines.c:note_sent
+ignore 1 500
+run
+delete
+python
+sender = gdb.selected_thread()
+def sends(thread):
+    thread.switch()
+    frame = gdb.newest_frame()
+    while frame and frame.name() != "transmit":
+        frame = frame.older()
+    return frame
+other = [thread for thread in gdb.selected_inferior().threads() if thread != sender and sends(thread)]
+other[0].switch()
+end
+set scheduler-locking on
+break lines.c:note_sent
+continue
+break rf_line_went
+continue
+finish' --threads
+}
 
 # ---- programs that end badly
 
