@@ -1,5 +1,6 @@
 /* refrain record: runs the command, and keeps what the outside decided for it. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "detect.h"
+#include "elf_facts.h"
 #include "install.h"
 #include "launch.h"
 #include "location.h"
@@ -15,6 +17,7 @@
 #include "messages.h"
 #include "options.h"
 #include "race_detect.h"
+#include "ranks.h"
 #include "status.h"
 #include "summary.h"
 #include "text.h"
@@ -192,16 +195,19 @@ static int nothing_recorded(struct rf_new_trace *trace, const char *begin,
     char *text = rf_command_text(launch->command);
     char *threaded = rf_thread_notes_program(trace->path);
     bool advise = threaded && launch->launcher == RF_LAUNCHER_NONE;
+    struct rf_elf_facts facts;
+    bool mcapi = advise && rf_elf_facts(threaded, &facts) && facts.calls_mcapi;
+    const char *option = mcapi ? "--mpi mcapi" : "--threads";
     rf_new_trace_discard(trace);
     if (status != 0) {
         rf_say("nothing recorded: the command ended with status %d before any %s", status, begin);
         if (advise)
-            rf_say_hint("refrain record --threads -- %s", text);
+            rf_say_hint("refrain record %s -- %s", option, text);
     } else if (advise) {
         rf_fail(&error, RF_EXIT_ENVIRONMENT,
-                "nothing recorded: no %s with Refrain in it; but %s created threads", begin,
-                threaded);
-        rf_hint(&error, "refrain record --threads -- %s", text);
+                "nothing recorded: no %s with Refrain in it; but %s %s", begin, threaded,
+                mcapi ? "uses MCAPI" : "created threads");
+        rf_hint(&error, "refrain record %s -- %s", option, text);
     } else {
         rf_fail(&error, RF_EXIT_ENVIRONMENT,
                 "nothing recorded: no %s with Refrain in it: the command is no such program, or "
@@ -289,6 +295,47 @@ static bool remove_later(const char *trace, const json_t *manifest, struct rf_su
     return rf_summary_read(trace, manifest, summary, error);
 }
 
+static bool all_ran_here(const struct rf_summary *summary) {
+    char here[sizeof summary->ranks->node.host] = "";
+    gethostname(here, sizeof here - 1);
+    for (size_t i = 0; i < summary->count; i++) {
+        const char *host = summary->ranks[i].node.host; /* empty: it was killed while it began */
+        if (*host && strcmp(host, here) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* When one rank fails others may be ended before they have begun. Of these there is a mark, as of
+   one that was killed while it began; else it would seem that a file was lost. If the job did not
+   fail, or ran elsewhere as well, that may be so. */
+static bool mark_not_begun(const char *trace, const json_t *manifest, struct rf_summary *summary,
+                           struct rf_error *error) {
+    int *marked = NULL;
+    size_t count = 0;
+    for (int rank = 0; !summary->sparse && rank < summary->size; rank++) {
+        char *path = rf_text("%s/rank-%d.new", trace, rank);
+        int file = rf_trace_has_rank(trace, rank)
+                       ? -1
+                       : open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666);
+        if (file >= 0) {
+            close(file);
+            marked = rf_grow(marked, count, sizeof *marked);
+            marked[count++] = rank;
+        }
+        free(path);
+    }
+    if (!count)
+        return true;
+    char *text = rf_ranks_text(marked, count);
+    rf_say("rank%s %s had not begun when the job failed: nothing is recorded of %s",
+           count == 1 ? "" : "s", text, count == 1 ? "it" : "them");
+    free(text);
+    free(marked);
+    rf_summary_free(summary);
+    return rf_summary_read(trace, manifest, summary, error);
+}
+
 /* From the launch to the finished manifest; returns the exit code. */
 static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_t *manifest,
                const struct rf_options *options) {
@@ -312,6 +359,9 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
         return rf_report_error(&error);
     remove_nameless(trace->path);
     int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary), &summary);
+    if (status != 0 && all_ran_here(&summary) &&
+        !mark_not_begun(trace->path, manifest, &summary, &error))
+        return rf_report_error(&error);
     if (summary.count == 0) {
         rf_summary_free(&summary);
         return nothing_recorded(trace, rf_begin_of(rf_manifest_mpi(manifest)), launch, status);

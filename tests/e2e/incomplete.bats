@@ -318,3 +318,32 @@ EOT
 
 @test "Open MPI: one thread where several may call: what it took is known" { check_one_of_many openmpi; }
 @test "MPICH: one thread where several may call: what it took is known" { check_one_of_many mpich; }
+
+# A rank that was ended before it had begun has left no file, here because the command takes it away. If
+# the job did not fail, a file that is not there is lost.
+check_not_begun() {
+    launch "$1" 3 everyone 5
+    printf '#!/bin/sh\n%s\n[ -e spoil ] && rm -f "$REFRAIN_TRACE"/rank-1.* spoil\nexit $(cat status)\n' "${launch[*]}" > start
+    chmod +x start
+    touch spoil
+    echo 7 > status
+    run_apart timeout $PATIENCE "$REFRAIN" record --mpi "$1" -o trace ./start
+    expect_status 7
+    expect_in "$stderr" "refrain: rank 1 had not begun when the job failed: nothing is recorded of it"
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "rank 1 was killed or crashed after 0 events"
+    run_apart timeout $PATIENCE "$REFRAIN" replay --stall-timeout 10 trace
+    expect_in "$stderr" "no difference"
+    [ "$(grep -cE '^rank [012]:' <<< "$output")" -eq 3 ]
+
+    touch spoil
+    echo 0 > status
+    run_apart timeout $PATIENCE "$REFRAIN" record --mpi "$1" -o lost ./start
+    expect_status 0
+    expect_in "$stderr" "only 2 of 3 ranks left a file"
+    run_apart "$REFRAIN" replay lost
+    expect_status 122
+}
+
+@test "Open MPI: a rank that had not begun is no lost file" { check_not_begun openmpi; }
+@test "MPICH: a rank that had not begun is no lost file" { check_not_begun mpich; }

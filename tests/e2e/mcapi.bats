@@ -516,6 +516,19 @@ check_alone() {
     expect_status 120
 }
 
+@test "a script that starts it: the hint names the option" {
+    mcapi recv
+    printf '#!/bin/sh\nexec %s\n' "${launch[0]}" > start
+    chmod +x start
+    run_apart "$REFRAIN" record -o trace ./start
+    expect_status 123
+    expect_in "$stderr" "but ${launch[0]} uses MCAPI"
+    expect_in "$stderr" "hint: refrain record --mpi mcapi -- ./start"
+    "$REFRAIN" record -q --mpi mcapi -o trace ./start
+    run_apart "$REFRAIN" replay trace
+    expect_status 0
+}
+
 @test "scheme sender is for MCAPI" {
     run_apart "$REFRAIN" record -m openmpi -s sender true
     expect_status 120

@@ -131,6 +131,24 @@ static void stay(int level) {
     me.floor = floor;
 }
 
+/* Takes a lock, in one of the ways that there are. */
+#define LOCK_SOMEHOW(name, type, prefix, mode)                                                     \
+    static int name(type *lock) {                                                                  \
+        struct timespec limit;                                                                     \
+        switch (choose(6)) {                                                                       \
+        case 0:                                                                                    \
+            return prefix##try##mode##lock(lock);                                                  \
+        case 1:                                                                                    \
+            limit = from_now(CLOCK_REALTIME, SHORT);                                               \
+            return prefix##timed##mode##lock(lock, &limit);                                        \
+        case 2:                                                                                    \
+            limit = from_now(CLOCK_MONOTONIC, SHORT);                                              \
+            return prefix##clock##mode##lock(lock, CLOCK_MONOTONIC, &limit);                       \
+        default:                                                                                   \
+            return prefix##mode##lock(lock);                                                       \
+        }                                                                                          \
+    }
+
 /* ---- mutexes ---- */
 
 static const int mutex_types[] = {PTHREAD_MUTEX_NORMAL, PTHREAD_MUTEX_RECURSIVE,
@@ -161,21 +179,7 @@ static void mutex_unmake(struct thing *thing) {
     must("pthread_mutex_destroy", pthread_mutex_destroy(&thing->mutex));
 }
 
-static int mutex_lock(pthread_mutex_t *mutex) {
-    struct timespec limit;
-    switch (choose(6)) {
-    case 0:
-        return pthread_mutex_trylock(mutex);
-    case 1:
-        limit = from_now(CLOCK_REALTIME, SHORT);
-        return pthread_mutex_timedlock(mutex, &limit);
-    case 2:
-        limit = from_now(CLOCK_MONOTONIC, SHORT);
-        return pthread_mutex_clocklock(mutex, CLOCK_MONOTONIC, &limit);
-    default:
-        return pthread_mutex_lock(mutex);
-    }
-}
+LOCK_SOMEHOW(mutex_lock, pthread_mutex_t, pthread_mutex_, )
 
 static void mutex_visit(struct thing *thing) {
     int code = mutex_lock(&thing->mutex);
@@ -212,37 +216,8 @@ static void rwlock_unmake(struct thing *thing) {
     must("pthread_rwlock_destroy", pthread_rwlock_destroy(&thing->rwlock));
 }
 
-static int rwlock_read(pthread_rwlock_t *lock) {
-    struct timespec limit;
-    switch (choose(6)) {
-    case 0:
-        return pthread_rwlock_tryrdlock(lock);
-    case 1:
-        limit = from_now(CLOCK_REALTIME, SHORT);
-        return pthread_rwlock_timedrdlock(lock, &limit);
-    case 2:
-        limit = from_now(CLOCK_MONOTONIC, SHORT);
-        return pthread_rwlock_clockrdlock(lock, CLOCK_MONOTONIC, &limit);
-    default:
-        return pthread_rwlock_rdlock(lock);
-    }
-}
-
-static int rwlock_write(pthread_rwlock_t *lock) {
-    struct timespec limit;
-    switch (choose(6)) {
-    case 0:
-        return pthread_rwlock_trywrlock(lock);
-    case 1:
-        limit = from_now(CLOCK_REALTIME, SHORT);
-        return pthread_rwlock_timedwrlock(lock, &limit);
-    case 2:
-        limit = from_now(CLOCK_MONOTONIC, SHORT);
-        return pthread_rwlock_clockwrlock(lock, CLOCK_MONOTONIC, &limit);
-    default:
-        return pthread_rwlock_wrlock(lock);
-    }
-}
+LOCK_SOMEHOW(rwlock_read, pthread_rwlock_t, pthread_rwlock_, rd)
+LOCK_SOMEHOW(rwlock_write, pthread_rwlock_t, pthread_rwlock_, wr)
 
 static void rwlock_visit(struct thing *thing) {
     bool writes = chance(2);
