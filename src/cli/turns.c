@@ -91,7 +91,7 @@ static void read_value(struct node *node, const struct rf_event *event,
         node->ports[node->port_count++] = (uint32_t)event->first;
     }
     for (size_t i = 0; i < sizeof receiving / sizeof *receiving; i++)
-        if (!event->channel && strcmp(function, receiving[i]) == 0)
+        if (!(event->channel & 1) && strcmp(function, receiving[i]) == 0)
             node->shift = (uint32_t)event->first;
 }
 

@@ -163,7 +163,7 @@ bool rf_send_again(struct rf_mcapi_node *node, const struct rf_here *here, mcapi
 static bool has_value_on(struct rf_mcapi_node *node, const struct rf_here *here, uint32_t channel) {
     struct rf_session *session = &node->session;
     const struct rf_event *event = rf_free(node) ? NULL : rf_replay_peek(session);
-    if (!event || event->kind != RF_VALUE || event->channel != channel ||
+    if (!event || event->kind != RF_VALUE || event->channel != (channel | rf_form) ||
         event->second != (int32_t)rf_session_calls(session))
         return false;
     const struct rf_site *site = rf_reader_site(session->replayer.reader, event->site);
@@ -182,10 +182,10 @@ static int32_t value_on(struct rf_mcapi_node *node, const struct rf_here *here, 
                         int32_t value) {
     int32_t calls = (int32_t)rf_session_calls(&node->session);
     if (rf_recording(node)) {
-        rf_record(node, here, RF_VALUE, channel, value, calls);
+        rf_record(node, here, RF_VALUE, channel | rf_form, value, calls);
         return value;
     }
-    const struct rf_event *event = rf_expect(node, here, RF_IS(VALUE), channel);
+    const struct rf_event *event = rf_expect(node, here, RF_IS(VALUE), channel | rf_form);
     if (!event)
         return value;
     if (event->second != calls)

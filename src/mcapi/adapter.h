@@ -172,8 +172,8 @@ extern _Thread_local struct rf_mcapi_node *rf_this_node RF_OURS
 extern _Thread_local unsigned rf_depth RF_OURS __attribute__((tls_model("initial-exec")));
 /* The current call has had its event. */
 extern _Thread_local bool rf_answered RF_OURS __attribute__((tls_model("initial-exec")));
-/* A wait without a limit that succeeds leaves no event: an error of the next one, with a limit,
-   must not be taken for its own. So it is marked. */
+/* A wait without a limit that succeeds leaves no event: an error or a value of the next one, with a
+   limit, must not be taken for its own. So it is marked. */
 enum { RF_LIMITED = 2 };
 extern _Thread_local uint32_t rf_form RF_OURS __attribute__((tls_model("initial-exec")));
 extern struct rf_mcapi_node *rf_nodes RF_OURS; /* all of this process */

@@ -267,7 +267,10 @@ static int post_both(const struct rf_here *here, const struct rf_receive *receiv
     if (code == MPI_SUCCESS)
         code = rf_reals.Isend_c(buffer, count, type, dest, tag, receive->comm, &send);
     rf_turn_end(here);
-    return code == MPI_SUCCESS ? add(*request, send, copy) : code;
+    if (code == MPI_SUCCESS)
+        return add(*request, send, copy);
+    free(copy);
+    return code;
 }
 
 /* The receive overwrites what is being sent, so it is sent from a copy, as the library does. */
