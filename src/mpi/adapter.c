@@ -31,7 +31,7 @@ uintptr_t rf_enter_otherwise(const char *name, uint32_t function, uintptr_t addr
         rf_kept_stay();
     if (rf_the_session.mode == RF_OFF || rf_self.foreign)
         return 0;
-    if ((rf_depth & RF_STRANGER) && !rf_order_meet())
+    if ((rf_depth & RF_STRANGER) && !rf_order_meet(function))
         return 0;
     if (rf_depth != 0)
         address = nested_caller(address);
@@ -131,9 +131,9 @@ void rf_note_unsupported(enum rf_function function, const char *name) {
     if (rf_mpi.noted[function] || !rf_recording())
         return;
     rf_mpi.noted[function] = true;
-    rf_session_lock(&rf_the_session);
+    rf_lock(&rf_the_session.lock);
     rf_recorder_unsupported(&rf_the_session.recorder, name);
-    rf_session_unlock(&rf_the_session);
+    rf_unlock(&rf_the_session.lock);
 }
 
 bool rf_free(void) {

@@ -68,9 +68,21 @@ void rf_order_replay(struct rf_session *session) {
         session->replayer.shared = session;
 }
 
-bool rf_order_meet(void) {
+/* Only the thread that has initialised MPI may call it then. Libraries often bear with more, but in
+   which order they come is kept only as far as that of their locks is. */
+static void note_call_of_another(struct rf_session *session) {
+    rf_lock(&session->lock);
+    rf_recorder_unsupported(&session->recorder,
+                            rf_mpi.level ? "calls of other threads with MPI_THREAD_FUNNELED"
+                                         : "calls of several threads with MPI_THREAD_SINGLE");
+    rf_unlock(&session->lock);
+}
+
+bool rf_order_meet(uint32_t function) {
     struct rf_session *session = &rf_the_session;
     rf_self.depth &= ~RF_STRANGER;
+    if (rf_mpi.level < 2 && function != RF_FN_Wtime)
+        note_call_of_another(session);
     rf_pending_meet();
     if (!rf_order.on)
         return true;

@@ -55,7 +55,7 @@ void rf_order_replay(struct rf_session *session);
 /* Replay: nothing that follows can be trusted, whatever thread it is of. */
 void rf_order_let_go(void);
 /* The first call of this thread. False if it is none of the program's. */
-bool rf_order_meet(void);
+bool rf_order_meet(uint32_t function);
 
 /* Around the library's call that enters something into the order. */
 void rf_turn_begin_ordered(const struct rf_here *here);

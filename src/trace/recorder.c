@@ -229,7 +229,7 @@ void rf_recorder_list(struct rf_recorder *recorder, uint32_t what, int32_t first
         return;
     }
     do {
-        if (recorder->next == recorder->end || (length && recorder->next + 1 == recorder->end))
+        if (recorder->next >= recorder->end || (length && recorder->next + 1 == recorder->end))
             rf_recorder_next_segment(recorder);
         if (!recorder->on)
             return;

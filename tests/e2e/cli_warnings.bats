@@ -111,6 +111,42 @@ rank-1.trace" ]
 @test "Open MPI: threads whose order is not kept" { check_unordered openmpi; }
 @test "MPICH: threads whose order is not kept" { check_unordered mpich; }
 
+# MPI is called by a thread that must not; that a thread asks for the time is nothing to speak of.
+check_another_calls() {
+    compile "$1" another << 'END'
+#include <mpi.h>
+#include <pthread.h>
+static double now;
+static void *ask(void *unused) {
+    now = MPI_Wtime();
+    return unused;
+}
+static void *meet(void *unused) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    return unused;
+}
+int main(int argc, char **argv) {
+    pthread_t thread;
+    int level = argc > 1 ? MPI_THREAD_FUNNELED : MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, level, &level);
+    pthread_create(&thread, NULL, argc > 2 ? ask : meet, NULL);
+    pthread_join(thread, NULL);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart "$REFRAIN" record "${launch[@]}"
+    expect_status 0
+    expect_in "$stderr" "refrain: not recorded: calls of several threads with MPI_THREAD_SINGLE: a replay may differ"
+    run_apart "$REFRAIN" record "${launch[@]}" funneled
+    expect_in "$stderr" "refrain: not recorded: calls of other threads with MPI_THREAD_FUNNELED: a replay may differ"
+    run_apart "$REFRAIN" record "${launch[@]}" funneled asks
+    expect_in "$stderr" "refrain: not recorded: MPI_Wtime: a replay may differ"
+}
+
+@test "Open MPI: a thread that must not call MPI" { check_another_calls openmpi; }
+@test "MPICH: a thread that must not call MPI" { check_another_calls mpich; }
+
 @test "a program that has threads and no messages" {
     local program=$PROGRAMS/threads/crash
     [ -x "$program" ] || missing "no test program crash for threads"
