@@ -44,10 +44,13 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
                         struct variable list[VARIABLES_MOST]) {
     size_t count = 0;
     bool both = preload && *preload;
-    list[count++] = (struct variable){"LD_PRELOAD", rf_text("%s%s%s%s%s", launch->adapter,
-                                                            launch->threads ? ":" : "",
-                                                            launch->threads ? launch->threads : "",
-                                                            both ? ":" : "", both ? preload : "")};
+    /* Ours stand first, but where a script of the user's has put something before them. */
+    bool placed = both && strstr(preload, launch->adapter);
+    list[count++] = (struct variable){
+        "LD_PRELOAD", placed ? rf_copy(preload)
+                             : rf_text("%s%s%s%s%s", launch->adapter, launch->threads ? ":" : "",
+                                       launch->threads ? launch->threads : "", both ? ":" : "",
+                                       both ? preload : "")};
     if (launch->order)
         list[count++] = (struct variable){"REFRAIN_THREADS", rf_copy(launch->order)};
     if (launch->values)

@@ -478,3 +478,39 @@ $(grep "^rank $rank: " recorded.text)" ]
 
 @test "Open MPI: a rank alone may be rebuilt, but not make other calls" { check_rebuilt openmpi; }
 @test "MPICH: a rank alone may be rebuilt, but not make other calls" { check_rebuilt mpich; }
+
+# A script puts a library before ours. It changes how MPI is initialised, in the job and alone.
+check_preloaded_before() {
+    compile "$1" level << 'END'
+#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv) {
+    int rank, level;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Query_thread(&level);
+    printf("rank %d: %s\n", rank, level == MPI_THREAD_SERIALIZED ? "serialized" : "another level");
+    MPI_Finalize();
+    return 0;
+}
+END
+    "mpicc.$1" -shared -fPIC -o before.so -x c - << 'END'
+#include <mpi.h>
+int MPI_Init(int *argc, char ***argv) {
+    int level;
+    return PMPI_Init_thread(argc, argv, MPI_THREAD_SERIALIZED, &level);
+}
+END
+    printf '#!/bin/sh\nLD_PRELOAD=%s/before.so:$LD_PRELOAD exec ./level\n' "$PWD" > started
+    chmod +x started
+    "$REFRAIN" record -q -o trace "mpirun.$1" -n 2 ./started > recorded.text
+    [ "$(sort recorded.text)" = "rank 0: serialized
+rank 1: serialized" ]
+    extract 1
+    alone 1
+    expect_status 0
+    [ "$output" = "rank 1: serialized" ]
+}
+
+@test "Open MPI: what was preloaded before Refrain is so alone" { check_preloaded_before openmpi; }
+@test "MPICH: what was preloaded before Refrain is so alone" { check_preloaded_before mpich; }
