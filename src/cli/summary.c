@@ -31,6 +31,7 @@ static void note_unseen(struct rf_summary *summary, uint32_t unseen) {
         {RF_UNSEEN_FUTEX,
          "futexes used directly, as by std::atomic::wait and std::future::wait_for"},
         {RF_UNSEEN_STRANGERS, "calls in threads that are not recorded, as for timers"},
+        {RF_UNSEEN_PYTHON, "switches between Python's threads by time"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (unseen & names[i].bit)

@@ -2,6 +2,8 @@
    comes after the signal even if that was sent without the mutex, and one on the mutex. A replay
    does not touch the real condition: it hands the mutex over in the recorded order. Who looks for
    data races has to be told what it would have seen there. */
+#include <string.h>
+
 #include "threads/cancel.h"
 #include "threads/hook.h"
 #include "threads/races.h"
@@ -42,6 +44,17 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
     return locked ? locked : code;
 }
 
+/* A thread of Python that has waited for the interpreter for some milliseconds asks for it by a
+   flag, and the thread that has it looks at that flag between any two instructions of the program.
+ */
+static void note_python(int result, uintptr_t address) {
+    if (__builtin_expect(result == ETIMEDOUT, 0)) {
+        const char *module = rf_name_of(rf_address_of(address)->module.path);
+        if (strncmp(module, "python3", 7) == 0 || strncmp(module, "libpython3", 10) == 0)
+            rf_unseen(RF_UNSEEN_PYTHON);
+    }
+}
+
 #define WAIT(operation, plain)                                                                     \
     do {                                                                                           \
         uintptr_t address = RF_HERE_ADDRESS;                                                       \
@@ -51,6 +64,7 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
             int result;                                                                            \
             RF_CANCELLABLE(result, rf_real_functions.plain, self, RF_OP_##operation, address,      \
                            mutex);                                                                 \
+            note_python(result, address);                                                          \
             return rf_record_wait(self, RF_OP_##operation, address, condition, mutex, result);     \
         }                                                                                          \
         return replay(self, RF_OP_##operation, address, condition, mutex);                         \

@@ -59,6 +59,7 @@ enum rf_thread_log_unseen {
     RF_UNSEEN_OPENMP = 4,
     RF_UNSEEN_FUTEX = 8,
     RF_UNSEEN_STRANGERS = 16,
+    RF_UNSEEN_PYTHON = 32,
 };
 
 enum rf_thread_log_state {

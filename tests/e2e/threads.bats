@@ -761,6 +761,28 @@ EOT
     expect_unseen "calls in threads that are not recorded, as for timers"
 }
 
+@test "Python's switches by time are named, and only these" {
+    [ -x /usr/bin/python3 ] || missing "no Python"
+    cat > busy.py << 'EOT'
+import sys, threading
+sys.setswitchinterval(float(sys.argv[1]))
+threads = [threading.Thread(target=sum, args=[(i * i for i in range(400000))]) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+EOT
+    launch=(/usr/bin/python3 busy.py 0.001)
+    expect_unseen "switches between Python's threads by time"
+    rm -rf trace
+    launch=(/usr/bin/python3 busy.py 1000)
+    record "${launch[@]}"
+    expect_status 0
+    [ "$(grep -c "not recorded" stderr.text)" -eq 0 ]
+    run_apart timeout $PATIENCE "$REFRAIN" replay trace
+    expect_status 0
+}
+
 @test "a future that is waited for with a limit is named" {
     cat > future.cpp << 'EOT'
 #include <chrono>
