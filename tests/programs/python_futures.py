@@ -1,5 +1,6 @@
 """mpi4py.futures: a pool of ranks. A thread of rank 0 hands out the work and polls for what comes back."""
 
+import sys
 from concurrent.futures import as_completed
 
 from mpi4py import MPI
@@ -7,6 +8,7 @@ from mpi4py.futures import MPICommExecutor
 from observe import observe, observe_close
 
 TASKS = 30
+sys.setswitchinterval(1000)  # a thread gives up the interpreter when it waits, and not by time, which is not kept
 
 
 def work(number):
