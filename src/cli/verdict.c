@@ -119,16 +119,26 @@ static void announce_alone(const struct rf_replayed *replayed) {
     rf_symbols_free(symbols);
 }
 
+/* Where nothing else would have shown a difference. A rank alone gets much of this from its
+   contents. */
+static char *unkept_text(const struct rf_summary *summary) {
+    char *names = rf_summary_unsupported(summary);
+    char *text = *names ? rf_text(" (not recorded: %s)", names) : rf_copy("");
+    free(names);
+    return text;
+}
+
 static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict) {
     size_t ranks = replayed->supervision->count;
     unsigned long long events = events_played(replayed);
     unsigned long long recorded = events_recorded(replayed);
     char *threads = rf_summary_threads_text(replayed->summary);
+    char *unkept = unkept_text(replayed->summary);
     if (verdict == RF_VERDICT_SAME && is_alone(replayed))
         announce_alone(replayed);
     else if (verdict == RF_VERDICT_SAME)
-        rf_say("replayed: %s: %llu event%s, %zu rank%s%s, no difference", replayed->trace, events,
-               rf_plural(events), ranks, rf_plural(ranks), threads);
+        rf_say("replayed: %s: %llu event%s, %zu rank%s%s, no difference%s", replayed->trace, events,
+               rf_plural(events), ranks, rf_plural(ranks), threads, unkept);
     else if (verdict == RF_VERDICT_CUT_SHORT && is_alone(replayed))
         rf_say("replayed: %s: rank %d alone: %llu of %llu events, no difference: when it was "
                "extracted "
@@ -146,6 +156,7 @@ static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict
         rf_say("replay stopped by signal %d: %s: %llu of %llu events, %zu rank%s",
                rf_signal_seen() ? rf_signal_seen() : WTERMSIG(replayed->supervision->status),
                replayed->trace, events, recorded, ranks, rf_plural(ranks));
+    free(unkept);
     free(threads);
 }
 
