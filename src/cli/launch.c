@@ -45,7 +45,8 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
     size_t count = 0;
     bool both = preload && *preload;
     /* Ours stand first, but where a script of the user's has put something before them. */
-    bool placed = both && strstr(preload, launch->adapter);
+    bool placed = both && strstr(preload, launch->adapter) &&
+                  (!launch->threads || strstr(preload, launch->threads));
     list[count++] = (struct variable){
         "LD_PRELOAD", placed ? rf_copy(preload)
                              : rf_text("%s%s%s%s%s", launch->adapter, launch->threads ? ":" : "",
