@@ -114,15 +114,13 @@ static json_t *threads_object(const struct rf_summary *summary) {
 static void print_json(const char *path, json_t *manifest, const struct rf_summary *summary,
                        struct rf_symbols *symbols) {
     json_t *object = json_deep_copy(manifest);
-    json_t *kinds = json_object(), *ranks = json_array(), *unsupported = json_array();
+    json_t *kinds = json_object(), *ranks = json_array();
     for (int kind = 1; kind < RF_KINDS; kind++)
         if (summary->kinds[kind])
             json_object_set_new(kinds, rf_kind_names[kind],
                                 json_integer((json_int_t)summary->kinds[kind]));
     for (size_t i = 0; i < summary->count; i++)
         json_array_append_new(ranks, rank_object(&summary->ranks[i], symbols));
-    for (size_t i = 0; i < summary->unsupported_count; i++)
-        json_array_append_new(unsupported, json_string(summary->unsupported[i]));
     json_object_set_new(object, "trace", rf_utf8_json(path));
     json_object_set_new(object, "ranks", json_integer(summary->size));
     json_object_set_new(object, "hosts", hosts_of(summary));
@@ -133,7 +131,7 @@ static void print_json(const char *path, json_t *manifest, const struct rf_summa
     json_object_set_new(object, "checks", json_integer((json_int_t)summary->kinds[RF_CHECK]));
     json_object_set_new(object, "events_by_kind", kinds);
     json_object_set_new(object, "bytes_per_event", json_real(bytes_per_event(summary)));
-    json_object_set_new(object, "not_recorded", unsupported);
+    json_object_set_new(object, "not_recorded", rf_summary_unsupported_json(summary));
     json_object_set_new(object, "threads", threads_object(summary));
     json_object_set_new(object, "extracted", extracted_list(path, summary));
     json_object_set_new(object, "nodes", ranks);

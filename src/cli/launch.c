@@ -44,7 +44,7 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
                         struct variable list[VARIABLES_MOST]) {
     size_t count = 0;
     bool both = preload && *preload;
-    /* Ours stand first, but where a script of the user's has put something before them. */
+    /* Ours stand first, except where a script of the user's has put something before them. */
     bool placed = both && strstr(preload, launch->adapter) &&
                   (!launch->threads || strstr(preload, launch->threads));
     list[count++] = (struct variable){

@@ -160,13 +160,10 @@ static void warn(const struct rf_summary *summary, const char *directory, const 
 
 static void announce_json(const struct rf_summary *summary, const struct rf_new_trace *trace,
                           int status) {
-    json_t *names = json_array();
-    for (size_t i = 0; i < summary->unsupported_count; i++)
-        json_array_append_new(names, json_string(summary->unsupported[i]));
     rf_say_json(json_pack("{s:o,s:I,s:I,s:I,s:i,s:o}", "recorded", rf_utf8_json(trace->shown),
                           "bytes", (json_int_t)rf_directory_bytes(trace->path), "events",
                           (json_int_t)summary->events, "ranks", (json_int_t)summary->count,
-                          "status", status, "not_recorded", names));
+                          "status", status, "not_recorded", rf_summary_unsupported_json(summary)));
 }
 
 static void announce(const struct rf_summary *summary, const struct rf_new_trace *trace) {

@@ -35,7 +35,7 @@ static bool is_tie(const char *variable) {
     return false;
 }
 
-/* What was preloaded besides our libraries, which stand first. */
+/* What was preloaded besides our libraries, if they stood first; else all of it, in its order. */
 static const char *others_preloaded(const char *value) {
     for (;;) {
         size_t length = strcspn(value, ":");

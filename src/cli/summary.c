@@ -195,6 +195,13 @@ char *rf_summary_unsupported(const struct rf_summary *summary) {
     return all;
 }
 
+json_t *rf_summary_unsupported_json(const struct rf_summary *summary) {
+    json_t *names = json_array();
+    for (size_t i = 0; i < summary->unsupported_count; i++)
+        json_array_append_new(names, json_string(summary->unsupported[i]));
+    return names;
+}
+
 static char *cause_text(int32_t code) {
     const char *name = code > 0 ? sigabbrev_np(code) : NULL;
     if (code == RF_REPLACED)

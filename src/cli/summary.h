@@ -56,6 +56,8 @@ bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
                       struct rf_error *error);
 /* The names of unsupported functions, joined by ", "; free() it. */
 char *rf_summary_unsupported(const struct rf_summary *summary);
+/* The same as a list. */
+json_t *rf_summary_unsupported_json(const struct rf_summary *summary);
 /* One line per group of ranks that ended alike; each line is preceded by `prefix`. */
 void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *symbols,
                         const char *prefix, FILE *out);

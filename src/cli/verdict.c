@@ -200,6 +200,8 @@ static void announce_json(const struct rf_replayed *replayed, enum rf_verdict ve
     json_object_set_new(object, "ran_free", free_ranks);
     if (is_alone(replayed))
         json_object_set_new(object, "alone", json_integer(replayed->alone));
+    else
+        json_object_set_new(object, "not_recorded", rf_summary_unsupported_json(replayed->summary));
     if (verdict == RF_VERDICT_DIVERGED) {
         const struct rf_progress *rank = &supervision->ranks[supervision->first_diverged];
         json_object_set_new(object, "rank", json_integer(rank->rank));

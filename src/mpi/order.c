@@ -68,8 +68,9 @@ void rf_order_replay(struct rf_session *session) {
         session->replayer.shared = session;
 }
 
-/* Only the thread that has initialised MPI may call it then. Libraries often bear with more, but in
-   which order they come is kept only as far as that of their locks is. */
+/* Only the thread that has initialised MPI may call it then, though all may ask for the time.
+   Libraries often bear with more, but in which order threads come is kept only as far as that of
+   their locks is. */
 static void note_call_of_another(struct rf_session *session) {
     rf_lock(&session->lock);
     rf_recorder_unsupported(&session->recorder,

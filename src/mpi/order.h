@@ -54,7 +54,7 @@ void rf_order_open(struct rf_session *session, int level, bool record);
 void rf_order_replay(struct rf_session *session);
 /* Replay: nothing that follows can be trusted, whatever thread it is of. */
 void rf_order_let_go(void);
-/* The first call of this thread. False if it is none of the program's. */
+/* The first call of this thread, and of which function. False if it is none of the program's. */
 bool rf_order_meet(uint32_t function);
 
 /* Around the library's call that enters something into the order. */

@@ -25,6 +25,8 @@ END
     run_apart "$REFRAIN" replay
     expect_status 0
     expect_in "$stderr" "no difference (not recorded: MPI_Wtime)"
+    run_apart "$REFRAIN" replay --json
+    expect_in "$stderr" '"not_recorded":["MPI_Wtime"]'
     # Quiet is about the closing lines; what is wrong is said.
     run_apart "$REFRAIN" record -q "${launch[@]}"
     expect_in "$stderr" "not recorded: MPI_Wtime"

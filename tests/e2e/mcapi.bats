@@ -407,7 +407,7 @@ END
     expect_nothing_left
 }
 
-# Eleven values come before the first message; some ten follow, in whatever order messages come.
+# Eleven values are about nodes and endpoints; some ten and more are about messages, in whatever order these come.
 @test "killed between a message and its number" {
     mcapi recv_wait
     for after in "" finish; do

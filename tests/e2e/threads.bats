@@ -659,7 +659,7 @@ EOT
     grep -E " value +omp task +shown.c:[0-9]+ +task [23]$" <<< "$output"
 }
 
-# expect_unseen WHAT: recording says so, once, and so do info and the replay.
+# expect_unseen WHAT: recording says so, once, and so does info.
 expect_unseen() {
     record "${launch[@]}"
     expect_status 0
