@@ -1,14 +1,28 @@
 /* What one call costs: loops over messages of a rank to itself, so that nothing but the calls is
-   measured. Prints the median time of an iteration over many short batches.
+   measured. Prints the median time of an iteration over many short batches, and that of batches
+   beside them which call the MPI library past everything that stands in front of it.
    usage: micro [LOOP ITERATIONS]
    With LOOP only that loop is run, ITERATIONS times (to count instructions, or for a long run); its
    rate and the largest resident memory are printed. */
+#include <dlfcn.h>
 #include <limits.h>
+#include <stdbool.h>
 
 #include "bench.h"
 
 enum { BATCH = 1000, BATCHES = 400, TESTSOME_REQUESTS = 8, FLOOD_TAGS = 16 };
 enum { TAG_ONE = 1, TAG_FLOOD = 10, TAG_NEVER = 99 };
+
+/* What the loops call. */
+#define CALLS(X) X(Irecv) X(Wait) X(Recv) X(Test) X(Iprobe) X(Testsome)
+#define POINTER(name) __typeof__(&MPI_##name) name;
+#define LINKED(name) .name = MPI_##name,
+struct calls {
+    CALLS(POINTER)
+};
+static const struct calls linked = {CALLS(LINKED)};
+static struct calls library;
+static const struct calls *call = &linked;
 
 static MPI_Request requests[BATCH]; /* sends that are received, or receives without a message */
 static uint64_t values[BATCH];
@@ -60,36 +74,36 @@ LOOP(complete) {
     MPI_Request request;
     MPI_Status status;
     for (int i = 0; i < count; i++) {
-        MPI_Irecv(&in, 1, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_ONE, MPI_COMM_SELF, &request);
-        MPI_Wait(&request, &status);
+        call->Irecv(&in, 1, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_ONE, MPI_COMM_SELF, &request);
+        call->Wait(&request, &status);
     }
 }
 
 LOOP(receive) {
     uint64_t in;
     for (int i = 0; i < count; i++)
-        MPI_Recv(&in, 1, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_ONE, MPI_COMM_SELF, MPI_STATUS_IGNORE);
+        call->Recv(&in, 1, MPI_UINT64_T, MPI_ANY_SOURCE, TAG_ONE, MPI_COMM_SELF, MPI_STATUS_IGNORE);
 }
 
 LOOP(test) {
     int flag;
     MPI_Status status;
     for (int i = 0; i < count; i++)
-        MPI_Test(&requests[0], &flag, &status);
+        call->Test(&requests[0], &flag, &status);
 }
 
 LOOP(iprobe) {
     int flag;
     MPI_Status status;
     for (int i = 0; i < count; i++)
-        MPI_Iprobe(MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_SELF, &flag, &status);
+        call->Iprobe(MPI_ANY_SOURCE, TAG_NEVER, MPI_COMM_SELF, &flag, &status);
 }
 
 LOOP(testsome) {
     int done, indices[TESTSOME_REQUESTS];
     MPI_Status statuses[TESTSOME_REQUESTS];
     for (int i = 0; i < count; i++)
-        MPI_Testsome(TESTSOME_REQUESTS, requests, &done, indices, statuses);
+        call->Testsome(TESTSOME_REQUESTS, requests, &done, indices, statuses);
 }
 
 /* Nothing but events: every probe finds a message, in an order of tags that does not repeat. */
@@ -98,7 +112,7 @@ LOOP(flood) {
     MPI_Status status;
     for (int i = 0; i < count; i++) {
         int flag, tag = TAG_FLOOD + (int)(bench_random(&random) % FLOOD_TAGS);
-        MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_SELF, &flag, &status);
+        call->Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_SELF, &flag, &status);
     }
 }
 
@@ -142,16 +156,37 @@ static int compare(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
+/* The functions of the library itself. */
+static bool find_library(void) {
+    static const char *const names[] = {"libmpi.so.40", "libmpi.so.80", "libmpich.so.12",
+                                        "libmpi.so.12"};
+    void *handle = NULL;
+    for (size_t i = 0; !handle && i < sizeof names / sizeof *names; i++)
+        handle = dlopen(names[i], RTLD_NOLOAD | RTLD_NOW);
+#define FIND(name) library.name = handle ? dlsym(handle, "PMPI_" #name) : NULL;
+    CALLS(FIND)
+#define FOUND(name) &&library.name
+    return handle CALLS(FOUND);
+}
+
+static double median(double *times) {
+    qsort(times, BATCHES, sizeof *times, compare);
+    return 1e9 / BATCH * times[BATCHES / 2];
+}
+
 /* Batches of all loops take turns, so that a slow moment of the machine falls on all alike. */
 static void measure_all(void) {
-    static double times[LOOPS][BATCHES];
+    static double times[LOOPS][BATCHES], past[LOOPS][BATCHES];
     for (int batch = 0; batch < BATCHES; batch++)
-        for (int loop = 0; loop < LOOPS; loop++)
+        for (int loop = 0; loop < LOOPS; loop++) {
             times[loop][batch] = run(&loops[loop], BATCH);
-    for (int loop = 0; loop < LOOPS; loop++) {
-        qsort(times[loop], BATCHES, sizeof times[loop][0], compare);
-        printf("micro %s ns %.2f\n", loops[loop].name, 1e9 / BATCH * times[loop][BATCHES / 2]);
-    }
+            call = &library;
+            past[loop][batch] = run(&loops[loop], BATCH);
+            call = &linked;
+        }
+    for (int loop = 0; loop < LOOPS; loop++)
+        printf("micro %s ns %.2f %s past %.2f\n", loops[loop].name, median(times[loop]),
+               loops[loop].name, median(past[loop]));
 }
 
 static void print_memory(void) {
@@ -167,7 +202,10 @@ static void print_memory(void) {
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     int status = 0;
-    if (argc < 3) {
+    if (argc < 3 && !find_library()) {
+        fprintf(stderr, "micro: the MPI library is not one of those that are known\n");
+        status = 1;
+    } else if (argc < 3) {
         measure_all();
     } else {
         int loop = 0;

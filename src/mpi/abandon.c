@@ -78,7 +78,7 @@ void rf_undecided_release(void) {
    succeeds; any other has been posted, and its message may have come this time. */
 static void must_be_cancelled(const struct rf_here *here, MPI_Request request) {
     MPI_Status status;
-    struct rf_patience patience = {.owner = RF_ANYBODY};
+    struct rf_patience patience = {.wait = RF_BELL_ANYBODY};
     bool complete;
     rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
     /* A generalized request is complete when the program says so, maybe after this call. */

@@ -331,12 +331,14 @@ void rf_await(const struct rf_here *here, MPI_Request request);
 /* Replay: a wait, for what only `owner`, a rank of MPI_COMM_WORLD or RF_ANYBODY, can bring about.
  */
 struct rf_patience {
-    int owner;
+    struct rf_bell_wait wait;
     unsigned looks, sleeps;
     uint32_t heard;
     long sleep; /* nanoseconds */
     bool rung;  /* what ended the last sleep */
 };
+/* Called once, before anything is waited for: `size` ranks, if nobody tells how many are here. */
+void rf_waiting_begin(int size);
 /* Called between two looks, and when it has happened. */
 void rf_wait_a_little(struct rf_patience *patience);
 void rf_waited(const struct rf_patience *patience);

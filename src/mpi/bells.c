@@ -40,7 +40,7 @@ static void unlock(void) {
 #define EXPECTED 1024u
 static struct {
     MPI_Request request;
-    int owner;
+    struct rf_bell_wait wait;
 } expected[EXPECTED];
 
 void rf_bells_open(const char *run, int rank, int size) {
@@ -62,15 +62,18 @@ void rf_bells_open(const char *run, int rank, int size) {
     ranks = size;
 }
 
-uint32_t rf_bell_listen(int owner) {
+static uint32_t coded(struct rf_bell_wait wait) {
+    return (uint32_t)(wait.owner + 1) << 2 | wait.reason;
+}
+
+uint32_t rf_bell_listen(struct rf_bell_wait wait) {
     if (!mine)
         return 0;
     uint32_t heard = __atomic_load_n(&mine->rung, __ATOMIC_ACQUIRE);
     /* Threads that wait at the same time share a bell. */
     if (rf_the_session.concurrent)
-        owner = RF_ANYBODY;
-    __atomic_store_n(&mine->asleep, owner == RF_ANYBODY ? 1 : 2 + (uint32_t)owner,
-                     __ATOMIC_SEQ_CST);
+        wait = RF_BELL_ANYBODY;
+    __atomic_store_n(&mine->asleep, coded(wait), __ATOMIC_SEQ_CST);
     return heard;
 }
 
@@ -134,30 +137,38 @@ static uint32_t place_of(MPI_Request request) {
 }
 
 /* Threads that wait at the same time share a bell, and each must hear what the other waits for. */
-void rf_bell_expect(MPI_Request request, MPI_Comm comm, int source) {
+void rf_bell_expect(MPI_Request request, MPI_Comm comm, int peer, enum rf_bell_reason reason) {
     if (!bells || rf_the_session.concurrent)
         return;
     uint32_t place = place_of(request);
     expected[place].request = request;
-    expected[place].owner = rf_bell_owner(comm, source, true);
+    expected[place].wait = (struct rf_bell_wait){rf_bell_owner(comm, peer, true), reason};
 }
 
-int rf_bell_expected(MPI_Request request) {
+struct rf_bell_wait rf_bell_expected(MPI_Request request) {
     uint32_t place = place_of(request);
     if (!bells || expected[place].request != request)
-        return RF_ANYBODY;
-    int owner = expected[place].owner;
-    expected[place].owner = RF_ANYBODY;
-    return owner;
+        return RF_BELL_ANYBODY;
+    struct rf_bell_wait wait = expected[place].wait;
+    expected[place].wait = RF_BELL_ANYBODY;
+    return wait;
 }
 
-void rf_bell_ring(int owner) {
+/* Does a rank that sleeps like this wait for that of the calling one? */
+static bool waits_for(uint32_t asleep, enum rf_bell_reason reason) {
+    int owner = (int)(asleep >> 2) - 1;
+    if (owner == RF_ANYBODY)
+        return asleep != 0;
+    return owner == mine - bells && (asleep & reason) != 0;
+}
+
+void rf_bell_ring(int owner, enum rf_bell_reason reason) {
     if (owner == RF_ANYBODY || (&bells[owner] == mine && !rf_the_session.concurrent))
         return;
     struct rf_bell *bell = &bells[owner];
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* the message first, then the look */
     uint32_t asleep = __atomic_load_n(&bell->asleep, __ATOMIC_RELAXED);
-    if (asleep != 1 && asleep != 2 + (uint32_t)(mine - bells))
+    if (!waits_for(asleep, reason))
         return;
     if (!__atomic_compare_exchange_n(&bell->asleep, &asleep, 0, false, __ATOMIC_SEQ_CST,
                                      __ATOMIC_SEQ_CST))

@@ -61,13 +61,22 @@ RF_STEP bool watches(void) {
            __builtin_expect(rf_the_session.shared && rf_layer != RF_LAYER_NONE, 0);
 }
 
+/* Mostly these are few, and a call of memcpy would take longer than the copy. */
+static inline void copy_requests(MPI_Request *to, const MPI_Request *from, int count) {
+    enum { BLOCK = 8 };
+    for (; count >= BLOCK; count -= BLOCK, to += BLOCK, from += BLOCK)
+        memcpy(to, from, BLOCK * sizeof *to);
+    for (; count > 0; count--)
+        *to++ = *from++;
+}
+
 /* `deep` in a callback inside a call. */
 RF_STEP struct watch watch_copied(bool deep, int count, const MPI_Request *requests,
                                   MPI_Status *statuses) {
     struct watch watch = {watches() && count > 0, requests, statuses, NULL};
     if (watch.on) {
         const struct rf_scratch *scratch = rf_scratch_at(deep, count);
-        memcpy(scratch->requests, requests, (size_t)count * sizeof *requests);
+        copy_requests(scratch->requests, requests, count);
         watch.requests = scratch->requests;
         if (statuses == MPI_STATUSES_IGNORE)
             watch.statuses = scratch->statuses;

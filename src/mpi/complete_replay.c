@@ -11,7 +11,7 @@
    in another thread, and nobody rings for that. */
 #define AGAIN(call, condition)                                                                     \
     do {                                                                                           \
-        struct rf_patience patience = {.owner = RF_ANYBODY};                                       \
+        struct rf_patience patience = {.wait = RF_BELL_ANYBODY};                                   \
         while (call, condition)                                                                    \
             rf_wait_a_little(&patience);                                                           \
     } while (0)

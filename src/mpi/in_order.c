@@ -18,7 +18,7 @@ static int post(const struct rf_receive *receive, int source, int tag, MPI_Reque
     if (code == MPI_SUCCESS)
         code = rf_reals.Start(request);
     if (code == MPI_SUCCESS && !rf_recording())
-        rf_bell_expect(*request, receive->comm, source);
+        rf_bell_expect(*request, receive->comm, source, RF_BELL_SENT);
     return code;
 }
 
@@ -78,7 +78,7 @@ int rf_receive_in_order(const struct rf_here *here, struct rf_blocking *call,
     if (code != MPI_SUCCESS)
         return code;
     if (sending && !rf_recording())
-        rf_bell_ring(rf_bell_owner(call->comm, sending->dest, true));
+        rf_bell_ring(rf_bell_owner(call->comm, sending->dest, true), RF_BELL_SENT);
     code = wait_for(here, &received, call->status);
     if (!sending)
         return code;

@@ -178,8 +178,10 @@ static void open_replay(struct rf_session *session, const struct rf_node *node,
             expect_size(session, here, node, rf_reader_open(trace, 0, &ignored));
         rf_diverge(session, here, NULL, NULL, "%s", error.text);
     }
-    if (!alone)
+    if (!alone) {
         rf_bells_open(getenv("REFRAIN_RUN"), node->rank, node->size);
+        rf_waiting_begin(node->size);
+    }
     const struct rf_node *recorded = rf_reader_node(session->replayer.reader);
     if (!recorded->size)
         return; /* it was killed before it could write down anything */

@@ -5,7 +5,8 @@
 
 /* Waits until a blocking probe has something to find. */
 static void await_message(const struct rf_blocking *call) {
-    struct rf_patience patience = {.owner = rf_bell_owner(call->comm, call->source, false)};
+    struct rf_patience patience = {
+        .wait = {rf_bell_owner(call->comm, call->source, false), RF_BELL_SENT}};
     int flag = 0;
     if (rf_recording() || call->source == MPI_PROC_NULL)
         return;
@@ -19,7 +20,7 @@ static void await_message(const struct rf_blocking *call) {
 /* Threads look in turn, again and again: what a probe saw has its place between the receives of all
    threads. `call` asks the library, and sets `flag`. */
 #define RF_PROBE_IN_ORDER(ask)                                                                     \
-    struct rf_patience patience = {.owner = RF_ANYBODY};                                           \
+    struct rf_patience patience = {.wait = RF_BELL_ANYBODY};                                       \
     int code;                                                                                      \
     int flag = 0;                                                                                  \
     begin_probe(here, call);                                                                       \
@@ -161,7 +162,7 @@ static enum answer recorded_answer(const struct rf_here *here, MPI_Comm comm, in
 /* Asks until the recorded answer is there, by an expression that calls the library. */
 #define RF_ANSWER(call)                                                                            \
     enum answer answer = recorded_answer(here, comm, &source, &tag);                               \
-    struct rf_patience patience = {.owner = rf_bell_owner(comm, source, false)};                   \
+    struct rf_patience patience = {.wait = {rf_bell_owner(comm, source, false), RF_BELL_SENT}};    \
     int code = MPI_SUCCESS;                                                                        \
     *flag = 0;                                                                                     \
     if (answer == ANSWER_YES)                                                                      \

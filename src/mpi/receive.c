@@ -142,7 +142,7 @@ static int replay_irecv(const struct rf_here *here, const struct rf_receive *rec
 /* A combined call sends first, and does not return before it has received. */
 static inline void ring(MPI_Comm comm, int dest) {
     if (__builtin_expect(!rf_recording(), 0))
-        rf_bell_ring(rf_bell_owner(comm, dest, false));
+        rf_bell_ring(rf_bell_owner(comm, dest, false), RF_BELL_SENT);
 }
 
 #define RF_DEFINE_RECEIVES(suffix, count_type)                                                     \

@@ -13,8 +13,8 @@ static int finish_patiently(const struct rf_here *here, int code, MPI_Comm comm,
                             MPI_Request *request) {
     if (code != MPI_SUCCESS)
         return code;
-    rf_bell_ring(rf_bell_owner(comm, dest, true));
-    rf_bell_expect(*request, comm, dest);
+    rf_bell_ring(rf_bell_owner(comm, dest, true), RF_BELL_SENT);
+    rf_bell_expect(*request, comm, dest, RF_BELL_TAKEN);
     rf_await(here, *request);
     return rf_reals.Wait(request, MPI_STATUS_IGNORE);
 }

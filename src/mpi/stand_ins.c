@@ -18,7 +18,7 @@ static int post(const struct rf_receive *receive, int source, int tag, MPI_Reque
 int rf_receive_post(const struct rf_receive *receive, int source, int tag, MPI_Request *request) {
     int code = post(receive, source, tag, request);
     if (code == MPI_SUCCESS && !rf_recording())
-        rf_bell_expect(*request, receive->comm, source);
+        rf_bell_expect(*request, receive->comm, source, RF_BELL_SENT);
     return code;
 }
 

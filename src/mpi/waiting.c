@@ -1,5 +1,6 @@
 /* Waiting in a replay. What is waited for has happened in the recorded run, so it will come; until
    then the core belongs to the ranks that still have to make it happen. */
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -24,16 +25,20 @@ static long first_sleep = SHORTEST_SLEEP;
 
 /* A rank with a core of its own takes nobody's time while it looks, and a message that is answered
    at once comes sooner than a sleeper wakes up. */
-static unsigned looks_before_sleep(void) {
-    static unsigned looks;
-    if (!looks) {
-        const char *count = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
-        if (!count)
-            count = getenv("MPI_LOCALNRANKS");
-        long ranks = count ? strtol(count, NULL, 10) : rf_mpi.size;
-        looks = ranks > sysconf(_SC_NPROCESSORS_ONLN) ? LOOKS_IN_A_CROWD : LOOKS_AT_LEISURE;
-    }
-    return looks;
+static unsigned looks_before_sleep = LOOKS_AT_LEISURE;
+
+void rf_waiting_begin(int size) {
+    const char *count = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (!count)
+        count = getenv("MPI_LOCALNRANKS");
+    long ranks = count ? strtol(count, NULL, 10) : size;
+    if (ranks <= sysconf(_SC_NPROCESSORS_ONLN))
+        return;
+    looks_before_sleep = LOOKS_IN_A_CROWD;
+    /* A rank that is woken then waits for its turn. Else it pushes aside the one that rang, which
+       has more to send. */
+    if (sched_getscheduler(0) == SCHED_OTHER)
+        sched_setscheduler(0, SCHED_BATCH, &(struct sched_param){0});
 }
 
 /* Between two sleeps it looks twice: once more after saying that it is going to sleep, lest the
@@ -41,12 +46,12 @@ static unsigned looks_before_sleep(void) {
    side waits for: a long message takes several steps of both. */
 void rf_wait_a_little(struct rf_patience *patience) {
     unsigned looks = patience->looks++;
-    if (looks < looks_before_sleep())
+    if (looks < looks_before_sleep)
         return;
     if (looks % 2 == 0) {
-        patience->heard = rf_bell_listen(patience->owner);
+        patience->heard = rf_bell_listen(patience->wait);
         if (patience->sleeps++ < SLEEPS_WITH_A_RING)
-            rf_bell_ring(patience->owner);
+            rf_bell_ring(patience->wait.owner, RF_BELL_LOOKED);
         return;
     }
     patience->sleep = patience->sleep ? patience->sleep * 2 : first_sleep;
@@ -130,7 +135,7 @@ void rf_await(const struct rf_here *here, MPI_Request request) {
         return;
     /* Where the recording was cut off, the call may be one that ended the program. */
     bool quietly = RF_ABI_LOOK_RAISES && (rf_recorded_error(here) || rf_the_session.replayer.free);
-    struct rf_patience patience = {.owner = rf_bell_expected(request)};
+    struct rf_patience patience = {.wait = rf_bell_expected(request)};
     for (;;) {
         int flag = 0;
         if (quietly)
@@ -142,7 +147,7 @@ void rf_await(const struct rf_here *here, MPI_Request request) {
         rf_wait_a_little(&patience);
     }
     rf_waited(&patience);
-    rf_bell_ring(patience.owner); /* the send may be complete, too */
+    rf_bell_ring(patience.wait.owner, RF_BELL_TAKEN); /* the send may be complete, too */
     rf_partner_settle(request);
 }
 

@@ -25,7 +25,7 @@ RF_STEP void after_value(void) {
 /* A replay wakes the rank that waits for what is sent. */
 RF_STEP int after_send(const struct rf_here *here, int dest, MPI_Comm comm, int code) {
     if (__builtin_expect(!rf_recording(), 0) && code == MPI_SUCCESS)
-        rf_bell_ring(rf_bell_owner(comm, dest, true));
+        rf_bell_ring(rf_bell_owner(comm, dest, true), RF_BELL_SENT);
     return rf_leave(here, code);
 }
 
