@@ -50,6 +50,14 @@ def spread(values):
     return Spread(median, low, high)
 
 
+def at_full_speed(rounds):
+    """The spreads of what was measured in each round, the plain time first. Processors of a shared
+    machine change their speed: rounds in which the plain time was over 5 % longer than the shortest
+    are left out."""
+    shortest = min(each[0] for each in rounds)
+    return tuple(map(spread, zip(*(each for each in rounds if each[0] <= 1.05 * shortest))))
+
+
 def sorted_lines(output):
     """Lines of several ranks come in any order."""
     return tuple(sorted(output.splitlines()))

@@ -1,6 +1,8 @@
 /* What one uncontended lock/unlock pair costs: pair [ITERATIONS [BATCHES]]. A second thread exists
-   but sleeps. Prints the nanoseconds of a pair, the median over all batches. The loop is a function
-   of its own so that its instructions can be counted. */
+   but sleeps. Prints the nanoseconds of a pair, the median over all batches, and those of batches
+   beside them which call the C library past everything that stands in front of it. The loop is a
+   function of its own so that its instructions can be counted. */
+#include <dlfcn.h>
 #include <semaphore.h>
 
 #include "threads.h"
@@ -13,36 +15,57 @@ static void *sleep_until_the_end(void *argument) {
     return NULL;
 }
 
-__attribute__((noinline)) void loop_pair(long iterations);
-void loop_pair(long iterations) {
-    for (long i = 0; i < iterations; i++) {
-        pthread_mutex_lock(&mutex);
-        pthread_mutex_unlock(&mutex);
+static int (*lock_past)(pthread_mutex_t *);
+static int (*unlock_past)(pthread_mutex_t *);
+
+#define LOOP(name, lock, unlock)                                                                   \
+    __attribute__((noinline)) void loop_##name(long iterations);                                   \
+    void loop_##name(long iterations) {                                                            \
+        for (long i = 0; i < iterations; i++) {                                                    \
+            lock(&mutex);                                                                          \
+            unlock(&mutex);                                                                        \
+        }                                                                                          \
     }
-}
+LOOP(pair, pthread_mutex_lock, pthread_mutex_unlock)
+LOOP(past, lock_past, unlock_past)
 
 static int compare(const void *one, const void *other) {
     double left = *(const double *)one, right = *(const double *)other;
     return (left > right) - (left < right);
 }
 
+static double nanoseconds(void (*loop)(long), long iterations) {
+    double started = now();
+    loop(iterations);
+    return (now() - started) / (double)iterations * 1e9;
+}
+
+static double median(double *times, long count) {
+    qsort(times, (size_t)count, sizeof *times, compare);
+    return times[count / 2];
+}
+
 int main(int argc, char **argv) {
     long iterations = argument(argc, argv, 1, 100000);
     long batches = argument(argc, argv, 2, 101);
     double *times = calloc((size_t)batches, sizeof *times);
+    double *past = calloc((size_t)batches, sizeof *past);
     pthread_t sleeper;
     sem_init(&end, 0, 0);
-    if (!times || pthread_create(&sleeper, NULL, sleep_until_the_end, &end) != 0)
+    void *library = dlopen("libc.so.6", RTLD_NOW);
+    *(void **)&lock_past = library ? dlsym(library, "pthread_mutex_lock") : NULL;
+    *(void **)&unlock_past = library ? dlsym(library, "pthread_mutex_unlock") : NULL;
+    if (!times || !past || !lock_past || !unlock_past ||
+        pthread_create(&sleeper, NULL, sleep_until_the_end, &end) != 0)
         return 1;
     for (long batch = 0; batch < batches; batch++) {
-        double started = now();
-        loop_pair(iterations);
-        times[batch] = (now() - started) / (double)iterations * 1e9;
+        times[batch] = nanoseconds(loop_pair, iterations);
+        past[batch] = nanoseconds(loop_past, iterations);
     }
     sem_post(&end);
     pthread_join(sleeper, NULL);
-    qsort(times, (size_t)batches, sizeof *times, compare);
-    printf("nanoseconds %.3f\n", times[batches / 2]);
+    printf("nanoseconds %.3f past %.3f\n", median(times, batches), median(past, batches));
     free(times);
+    free(past);
     return 0;
 }
