@@ -15,8 +15,12 @@ static void *sleep_until_the_end(void *argument) {
     return NULL;
 }
 
-static int (*lock_past)(pthread_mutex_t *);
-static int (*unlock_past)(pthread_mutex_t *);
+/* Both are called alike. */
+typedef int function(pthread_mutex_t *);
+static function *volatile lock_linked = pthread_mutex_lock;
+static function *volatile unlock_linked = pthread_mutex_unlock;
+static function *volatile lock_past;
+static function *volatile unlock_past;
 
 #define LOOP(name, lock, unlock)                                                                   \
     __attribute__((noinline)) void loop_##name(long iterations);                                   \
@@ -26,7 +30,7 @@ static int (*unlock_past)(pthread_mutex_t *);
             unlock(&mutex);                                                                        \
         }                                                                                          \
     }
-LOOP(pair, pthread_mutex_lock, pthread_mutex_unlock)
+LOOP(pair, lock_linked, unlock_linked)
 LOOP(past, lock_past, unlock_past)
 
 static int compare(const void *one, const void *other) {
@@ -53,8 +57,8 @@ int main(int argc, char **argv) {
     pthread_t sleeper;
     sem_init(&end, 0, 0);
     void *library = dlopen("libc.so.6", RTLD_NOW);
-    *(void **)&lock_past = library ? dlsym(library, "pthread_mutex_lock") : NULL;
-    *(void **)&unlock_past = library ? dlsym(library, "pthread_mutex_unlock") : NULL;
+    *(void *volatile *)&lock_past = library ? dlsym(library, "pthread_mutex_lock") : NULL;
+    *(void *volatile *)&unlock_past = library ? dlsym(library, "pthread_mutex_unlock") : NULL;
     if (!times || !past || !lock_past || !unlock_past ||
         pthread_create(&sleeper, NULL, sleep_until_the_end, &end) != 0)
         return 1;
