@@ -52,16 +52,18 @@ static double median(double *times, long count) {
 int main(int argc, char **argv) {
     long iterations = argument(argc, argv, 1, 100000);
     long batches = argument(argc, argv, 2, 101);
-    double *times = calloc((size_t)batches, sizeof *times);
-    double *past = calloc((size_t)batches, sizeof *past);
+    double *times = calloc(2 * (size_t)batches, sizeof *times);
+    double *past = times + batches;
     pthread_t sleeper;
     sem_init(&end, 0, 0);
     void *library = dlopen("libc.so.6", RTLD_NOW);
     *(void *volatile *)&lock_past = library ? dlsym(library, "pthread_mutex_lock") : NULL;
     *(void *volatile *)&unlock_past = library ? dlsym(library, "pthread_mutex_unlock") : NULL;
-    if (!times || !past || !lock_past || !unlock_past ||
-        pthread_create(&sleeper, NULL, sleep_until_the_end, &end) != 0)
+    if (!times || !lock_past || !unlock_past ||
+        pthread_create(&sleeper, NULL, sleep_until_the_end, &end) != 0) {
+        free(times);
         return 1;
+    }
     for (long batch = 0; batch < batches; batch++) {
         times[batch] = nanoseconds(loop_pair, iterations);
         past[batch] = nanoseconds(loop_past, iterations);
@@ -70,6 +72,5 @@ int main(int argc, char **argv) {
     pthread_join(sleeper, NULL);
     printf("nanoseconds %.3f past %.3f\n", median(times, batches), median(past, batches));
     free(times);
-    free(past);
     return 0;
 }
