@@ -328,8 +328,7 @@ void rf_errors_back(MPI_Errhandler handler);
 bool rf_look(MPI_Request request, MPI_Status *status);
 /* Replay: blocks until the request is complete, without completing it, and gives up the core. */
 void rf_await(const struct rf_here *here, MPI_Request request);
-/* Replay: a wait, for what only `owner`, a rank of MPI_COMM_WORLD or RF_ANYBODY, can bring about.
- */
+/* Replay: a wait, begun with whom it is for and zeros. */
 struct rf_patience {
     struct rf_bell_wait wait;
     unsigned looks, sleeps;

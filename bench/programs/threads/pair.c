@@ -53,7 +53,6 @@ int main(int argc, char **argv) {
     long iterations = argument(argc, argv, 1, 100000);
     long batches = argument(argc, argv, 2, 101);
     double *times = calloc(2 * (size_t)batches, sizeof *times);
-    double *past = times + batches;
     pthread_t sleeper;
     sem_init(&end, 0, 0);
     void *library = dlopen("libc.so.6", RTLD_NOW);
@@ -64,6 +63,7 @@ int main(int argc, char **argv) {
         free(times);
         return 1;
     }
+    double *past = times + batches;
     for (long batch = 0; batch < batches; batch++) {
         times[batch] = nanoseconds(loop_pair, iterations);
         past[batch] = nanoseconds(loop_past, iterations);
