@@ -14,6 +14,7 @@
 #include "trace/contents.h"
 
 #define SEVERAL_THREADS 0xfffu
+#define IDLE_BEFORE_A_CRASH 10 /* times as long as otherwise: 5 seconds */
 /* What comes between calls: */
 #define ORPHAN 0xffeu /* a freed receive is complete */
 #define CHANGE 0xffdu /* others have changed the memory of a window */
@@ -272,17 +273,32 @@ void rf_kept_stay(void) {
 
 /* ---- keeping and giving back ---- */
 
+static bool is_crash(int number) {
+    return number > 0 && number != SIGTERM && number != SIGINT;
+}
+
+/* Other threads may have something to do yet: perhaps what the process ended of. If it crashed,
+   one of them is expected to. */
+static void let_others_end_it(void) {
+    const struct rf_replayer *replayer = &rf_the_session.replayer;
+    const struct rf_ending *ending = rf_reader_ending(replayer->reader);
+    bool crashed = ending->how == RF_END_NONE && is_crash(ending->code);
+    for (int i = 0; i < (crashed ? IDLE_BEFORE_A_CRASH : 1); i++)
+        rf_wait_until_idle(INT_MAX);
+    rf_kept_stay(); /* one of them is ending it, which may take a while */
+    while (is_crash((int)replayer->progress->signal))
+        pause();
+}
+
 /* What was kept ends where the process ended that it was kept from: so does this one. */
 static _Noreturn void end_here(void) {
     const struct rf_error *error = rf_contents_reader_error(reader);
     if (error->text[0])
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL, "%s", error->text);
     if (rf_the_session.shared) {
-        /* Other threads may have something to do yet: perhaps what the process ended of. */
         rf_progress_wait(&rf_the_session.replayer, &rf_current, RF_NO_PEER, RF_NO_PEER);
         rf_unlock(&stream.lock);
-        rf_wait_until_idle(INT_MAX);
-        rf_kept_stay(); /* one of them is ending it, which may take a while */
+        let_others_end_it();
     }
     fprintf(stderr,
             "refrain: rank %d was ended in this call, %s, when its contents were kept: it ends "

@@ -112,7 +112,7 @@ check_order() {
 
 # One thread of rank 1 crashes while three others are in MPI.
 check_thread_crash() {
-    record_until "$1" bad thr_crash
+    record_until "$1" bad thr_crash "${@:2}"
     local said recorded=$expected
     said=$(grep '^rank 1: ' <<< "$output")
     extract 0-3
@@ -135,6 +135,9 @@ check_thread_crash() {
 
 @test "Open MPI: alone, a crash in one of several threads" { check_thread_crash openmpi; }
 @test "MPICH: alone, a crash in one of several threads" { check_thread_crash mpich; }
+# The others have nothing more to do for longer than a rank alone usually waits.
+@test "Open MPI: alone, a late crash in one of several threads" { check_thread_crash openmpi late; }
+@test "MPICH: alone, a late crash in one of several threads" { check_thread_crash mpich late; }
 
 # One thread of rank 1 kills the process, which nobody can catch, while the others have something left to do.
 check_thread_kill() {

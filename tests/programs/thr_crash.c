@@ -1,12 +1,16 @@
-/* Two threads of every rank send, two receive; one of rank 1 crashes when it has seen enough, or,
-   with the argument "kill", kills the process. */
+/* Two threads of every rank send, two receive; one of rank 1 crashes when it has seen enough. With
+   the argument "kill" it kills the process. With "late" it rests before, while another one waits
+   for what never comes. */
 #include "crew.h"
 
 #include <signal.h>
+#include <stdbool.h>
 
 enum { EACH = 30, ENOUGH = 15, PAIRS = 2 };
 
 static int ending = SIGSEGV;
+static bool late;
+static unsigned rest = 20000; /* launchers may drop the output that they have not read */
 
 static void send(int pair) {
     for (int i = 0; i < EACH; i++)
@@ -26,10 +30,12 @@ static void receive(int pair) {
         observe_message(&status, words);
         if (world_rank == 1 && pair == 1 && i == ENOUGH) {
             observe_close();
-            usleep(20000); /* launchers may drop the output that they have not read */
+            usleep(rest);
             raise(ending);
         }
     }
+    if (late && world_rank == 1)
+        MPI_Recv(NULL, 0, MPI_INT, MPI_ANY_SOURCE, PAIRS, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
 static void work(int number) {
@@ -41,8 +47,11 @@ static void work(int number) {
 
 int main(int argc, char **argv) {
     begin_with(&argc, &argv, MPI_THREAD_MULTIPLE);
-    if (argc > 1)
+    if (argc > 1 && strcmp(argv[1], "kill") == 0)
         ending = SIGKILL;
+    late = argc > 1 && strcmp(argv[1], "late") == 0;
+    if (late)
+        rest = 900000;
     alarm(60); /* if nobody ends the other ranks, they end themselves */
     phase("crash");
     run_crew(2 * PAIRS, work);
