@@ -17,6 +17,7 @@
 #define MAX_CONFIDENCE 15u
 #define STEADY 3u
 #define PREFIX_ROOM (768u << 10)
+#define SPARES 2u /* those that code at the same time rarely are more */
 #define OUTPUT_ROOM ((size_t)RF_SEGMENT_SLOTS * 16)
 
 /* What is told of an entry together with its word. */
@@ -90,20 +91,22 @@ size_t rf_codec_bytes(void) {
     return sizeof(struct rf_codec);
 }
 
-static struct rf_codec *spare;
+static struct rf_codec *spare[SPARES];
 
 /* Fresh pages instead of malloc: much of a codec is never touched. */
 struct rf_codec *rf_codec_take(void) {
-    struct rf_codec *codec = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE);
-    if (codec)
-        return codec;
+    struct rf_codec *codec = NULL;
+    for (unsigned i = 0; i < SPARES; i++)
+        if ((codec = __atomic_exchange_n(&spare[i], NULL, __ATOMIC_ACQUIRE)))
+            return codec;
     void *memory =
         mmap(NULL, sizeof *codec, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return memory == MAP_FAILED ? NULL : memory;
 }
 
 void rf_codec_give_back(struct rf_codec *codec) {
-    codec = __atomic_exchange_n(&spare, codec, __ATOMIC_ACQ_REL);
+    for (unsigned i = 0; i < SPARES && codec; i++)
+        codec = __atomic_exchange_n(&spare[i], codec, __ATOMIC_ACQ_REL);
     if (codec)
         munmap(codec, sizeof *codec);
 }
@@ -169,9 +172,6 @@ static void reset(struct rf_codec *codec) {
             (struct rf_node_bit){RF_BIT_START, RF_BIT_START};
     for (unsigned i = 0; i < GUESSES; i++)
         codec->guesses[i] = (struct guess){NOWHERE, 0, 0};
-    for (unsigned name = 0; name < COLUMNS; name++)
-        for (unsigned i = 0; i < GENERAL_MODELS; i++)
-            rf_number_start(&codec->general[name][i]);
     memset(codec->find, 0, sizeof codec->find);
     codec->context = codec->none_context = 0;
     codec->word_count = codec->shape_count = 0;
@@ -184,11 +184,8 @@ RF_INLINE uint64_t column(struct rf_codec *codec, enum column name, uint32_t gen
                           uint32_t special, uint64_t value, bool encoding) {
     struct rf_number *common = &codec->general[name][general % GENERAL_MODELS];
     struct rf_number *own = &codec->special[name][special * 0x9e3779b1u >> 24];
-    if (__builtin_expect(own->epoch != codec->epoch, 0)) {
-        own->epoch = codec->epoch;
-        rf_number_start(own);
-    }
-    return rf_code_number(&codec->coder, common, own, value, encoding);
+    return rf_code_number(&codec->coder, rf_number_fresh(common, codec->epoch),
+                          rf_number_fresh(own, codec->epoch), value, encoding);
 }
 
 /* The number of a word, DICTIONARY if there are too many. */

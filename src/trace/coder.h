@@ -233,17 +233,39 @@ RF_INLINE unsigned rf_code_symbol(struct rf_coder *coder, struct rf_symbol *gene
 enum { RF_TOKEN, RF_LENGTH, RF_MANTISSA, RF_NUMBER_SYMBOLS = RF_MANTISSA + 8 };
 
 struct rf_number {
-    uint32_t epoch; /* for those that start anew when they are first met in a chunk */
+    uint32_t epoch; /* of the chunk in which it was met last */
+    bool has_tail;  /* the symbols after the token have started */
     struct rf_symbol symbols[RF_NUMBER_SYMBOLS];
 };
 
 /* Low symbols are the likelier ones. */
-static inline void rf_number_start(struct rf_number *model) {
-    for (unsigned i = 0; i <= RF_SYMBOLS; i++)
-        model->symbols[0].below[i] = (uint16_t)(128 * i * (2 * RF_SYMBOLS - i));
-    model->symbols[0].seen = 0;
-    for (unsigned i = 1; i < RF_NUMBER_SYMBOLS; i++)
-        model->symbols[i] = model->symbols[0];
+#define RF_START(i) (128 * (i) * (2 * RF_SYMBOLS - (i)))
+#define RF_START_FOUR(i) RF_START(i), RF_START((i) + 1), RF_START((i) + 2), RF_START((i) + 3)
+static const struct rf_symbol rf_symbol_start = {.below = {RF_START_FOUR(0), RF_START_FOUR(4),
+                                                           RF_START_FOUR(8), RF_START_FOUR(12),
+                                                           RF_START(RF_SYMBOLS)}};
+
+/* Most models are met with small values only: the others start when they are needed. */
+RF_INLINE void rf_number_start(struct rf_number *model) {
+    model->symbols[RF_TOKEN] = rf_symbol_start;
+    model->has_tail = false;
+}
+
+static inline struct rf_symbol *rf_number_tail(struct rf_number *model) {
+    if (!model->has_tail)
+        for (unsigned i = RF_TOKEN + 1; i < RF_NUMBER_SYMBOLS; i++)
+            model->symbols[i] = rf_symbol_start;
+    model->has_tail = true;
+    return model->symbols;
+}
+
+/* Models start anew when they are first met in a chunk: most never are. */
+RF_INLINE struct rf_number *rf_number_fresh(struct rf_number *model, uint32_t epoch) {
+    if (__builtin_expect(model->epoch != epoch, 0)) {
+        model->epoch = epoch;
+        rf_number_start(model);
+    }
+    return model;
 }
 
 RF_INLINE unsigned rf_log2(uint64_t value) {
@@ -252,9 +274,11 @@ RF_INLINE unsigned rf_log2(uint64_t value) {
 
 /* What follows the token of a number that is not told by it: the length (of the bits after the
    first 1) if it is long, the first four of these bits, and the rest as it is. */
-static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder, struct rf_symbol *g,
-                                                       struct rf_symbol *s, unsigned token,
+static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder,
+                                                       struct rf_number *general,
+                                                       struct rf_number *special, unsigned token,
                                                        uint64_t value, bool encoding) {
+    struct rf_symbol *g = rf_number_tail(general), *s = rf_number_tail(special);
     unsigned length = token - RF_LITERALS + 3;
     if (token == RF_LAST_SYMBOL) {
         unsigned more = (unsigned)rf_log2(value) - RF_LONG_LENGTH;
@@ -283,14 +307,16 @@ static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder, s
 /* Codes a value below 2^34. */
 RF_INLINE uint64_t rf_code_number(struct rf_coder *coder, struct rf_number *general,
                                   struct rf_number *special, uint64_t value, bool encoding) {
-    struct rf_symbol *g = general->symbols, *s = special->symbols;
     unsigned token = (unsigned)value;
     if (encoding && value >= RF_LITERALS) {
         unsigned length = rf_log2(value);
         token = length < RF_LONG_LENGTH ? length + RF_LITERALS - 3 : RF_LAST_SYMBOL;
     }
-    token = rf_code_symbol(coder, g + RF_TOKEN, s + RF_TOKEN, token, encoding);
-    return token < RF_LITERALS ? token : rf_code_tail(coder, g, s, token, value, encoding);
+    token = rf_code_symbol(coder, &general->symbols[RF_TOKEN], &special->symbols[RF_TOKEN], token,
+                           encoding);
+    if (token < RF_LITERALS)
+        return token;
+    return rf_code_tail(coder, general, special, token, value, encoding);
 }
 
 #endif

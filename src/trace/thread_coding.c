@@ -105,25 +105,17 @@ static void start(struct rf_thread_coding *coding) {
     coding->epoch++;
 }
 
-RF_INLINE struct rf_number *fresh(struct rf_number *model, uint32_t epoch) {
-    if (__builtin_expect(model->epoch != epoch, 0)) {
-        model->epoch = epoch;
-        rf_number_start(model);
-    }
-    return model;
-}
-
 RF_INLINE uint32_t mix(uint32_t a, uint32_t b) {
     return (a ^ b * 0x9e3779b1u) * 0x85ebca6bu;
 }
 
 RF_INLINE uint64_t code_number(struct rf_thread_coding *coding, enum column column,
                                uint32_t general, uint32_t special, uint64_t value, bool encoding) {
-    struct rf_number *g = fresh(&coding->general[column][general % GENERAL_MODELS], coding->epoch);
-    struct rf_number *s =
-        fresh(&coding->special[column][special * 0x9e3779b1u >> 26], coding->epoch);
+    struct rf_number *g = &coding->general[column][general % GENERAL_MODELS];
+    struct rf_number *s = &coding->special[column][special * 0x9e3779b1u >> 26];
     uint64_t shown = value < LONG ? value : LONG + (value >> 32);
-    shown = rf_code_number(&coding->coder, g, s, shown, encoding);
+    shown = rf_code_number(&coding->coder, rf_number_fresh(g, coding->epoch),
+                           rf_number_fresh(s, coding->epoch), shown, encoding);
     if (__builtin_expect(shown < LONG, 1))
         return shown;
     uint64_t middle = rf_code_raw(&coding->coder, 16, (uint32_t)(value >> 16) & 65535, encoding);
