@@ -230,12 +230,22 @@ RF_INLINE unsigned rf_code_symbol(struct rf_coder *coder, struct rf_symbol *gene
 #define RF_LITERALS 8u     /* values that are told by the first symbol alone */
 #define RF_LONG_LENGTH 10u /* lengths from here on take a symbol of their own */
 #define RF_LAST_SYMBOL 15u
-enum { RF_TOKEN, RF_LENGTH, RF_MANTISSA, RF_NUMBER_SYMBOLS = RF_MANTISSA + 8 };
 
+/* The first symbol of a number. */
 struct rf_number {
     uint32_t epoch; /* of the chunk in which it was met last */
-    bool has_tail;  /* the symbols after the token have started */
-    struct rf_symbol symbols[RF_NUMBER_SYMBOLS];
+    bool has_tail;  /* the rest has started */
+    struct rf_symbol token;
+};
+
+/* The rest. It lies apart: most numbers are small, and what is not touched takes no memory. */
+struct rf_tail {
+    struct rf_symbol length, mantissa[RF_SYMBOLS - RF_LITERALS];
+};
+
+struct rf_model {
+    struct rf_number *number;
+    struct rf_tail *tail;
 };
 
 /* Low symbols are the likelier ones. */
@@ -245,27 +255,23 @@ static const struct rf_symbol rf_symbol_start = {.below = {RF_START_FOUR(0), RF_
                                                            RF_START_FOUR(8), RF_START_FOUR(12),
                                                            RF_START(RF_SYMBOLS)}};
 
-/* Most models are met with small values only: the others start when they are needed. */
-RF_INLINE void rf_number_start(struct rf_number *model) {
-    model->symbols[RF_TOKEN] = rf_symbol_start;
-    model->has_tail = false;
+/* Starts the model anew if it is met for the first time in this chunk; most never are. */
+RF_INLINE void rf_model_meet(struct rf_model model, uint32_t epoch) {
+    if (__builtin_expect(model.number->epoch == epoch, 1))
+        return;
+    model.number->epoch = epoch;
+    model.number->has_tail = false;
+    model.number->token = rf_symbol_start;
 }
 
-static inline struct rf_symbol *rf_number_tail(struct rf_number *model) {
-    if (!model->has_tail)
-        for (unsigned i = RF_TOKEN + 1; i < RF_NUMBER_SYMBOLS; i++)
-            model->symbols[i] = rf_symbol_start;
-    model->has_tail = true;
-    return model->symbols;
-}
-
-/* Models start anew when they are first met in a chunk: most never are. */
-RF_INLINE struct rf_number *rf_number_fresh(struct rf_number *model, uint32_t epoch) {
-    if (__builtin_expect(model->epoch != epoch, 0)) {
-        model->epoch = epoch;
-        rf_number_start(model);
+static inline struct rf_tail *rf_model_tail(struct rf_model model) {
+    if (!model.number->has_tail) {
+        model.number->has_tail = true;
+        model.tail->length = rf_symbol_start;
+        for (unsigned i = 0; i < RF_SYMBOLS - RF_LITERALS; i++)
+            model.tail->mantissa[i] = rf_symbol_start;
     }
-    return model;
+    return model.tail;
 }
 
 RF_INLINE unsigned rf_log2(uint64_t value) {
@@ -275,15 +281,15 @@ RF_INLINE unsigned rf_log2(uint64_t value) {
 /* What follows the token of a number that is not told by it: the length (of the bits after the
    first 1) if it is long, the first four of these bits, and the rest as it is. */
 static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder,
-                                                       struct rf_number *general,
-                                                       struct rf_number *special, unsigned token,
+                                                       struct rf_model general,
+                                                       struct rf_model special, unsigned token,
                                                        uint64_t value, bool encoding) {
-    struct rf_symbol *g = rf_number_tail(general), *s = rf_number_tail(special);
+    struct rf_tail *g = rf_model_tail(general), *s = rf_model_tail(special);
     unsigned length = token - RF_LITERALS + 3;
     if (token == RF_LAST_SYMBOL) {
         unsigned more = (unsigned)rf_log2(value) - RF_LONG_LENGTH;
         more = encoding && more < RF_LAST_SYMBOL ? more : RF_LAST_SYMBOL;
-        more = rf_code_symbol(coder, g + RF_LENGTH, s + RF_LENGTH, more, encoding);
+        more = rf_code_symbol(coder, &g->length, &s->length, more, encoding);
         length = more + RF_LONG_LENGTH;
         if (more == RF_LAST_SYMBOL) {
             uint64_t top = rf_code_raw(coder, 2, (uint32_t)(value >> 32), encoding);
@@ -292,8 +298,9 @@ static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder,
         }
     }
     unsigned head = length < 4 ? length : 4, rest = length - head, mask = (1u << head) - 1;
-    unsigned place = RF_MANTISSA + token - RF_LITERALS;
-    uint64_t top = rf_code_symbol(coder, g + place, s + place, (value >> rest) & mask, encoding);
+    unsigned place = token - RF_LITERALS;
+    uint64_t top = rf_code_symbol(coder, &g->mantissa[place], &s->mantissa[place],
+                                  (value >> rest) & mask, encoding);
     top = (top & mask) | (mask + 1);
     while (rest) {
         unsigned some = rest < 16 ? rest : 16;
@@ -305,15 +312,17 @@ static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder,
 }
 
 /* Codes a value below 2^34. */
-RF_INLINE uint64_t rf_code_number(struct rf_coder *coder, struct rf_number *general,
-                                  struct rf_number *special, uint64_t value, bool encoding) {
+RF_INLINE uint64_t rf_code_number(struct rf_coder *coder, struct rf_model general,
+                                  struct rf_model special, uint32_t epoch, uint64_t value,
+                                  bool encoding) {
+    rf_model_meet(general, epoch);
+    rf_model_meet(special, epoch);
     unsigned token = (unsigned)value;
     if (encoding && value >= RF_LITERALS) {
         unsigned length = rf_log2(value);
         token = length < RF_LONG_LENGTH ? length + RF_LITERALS - 3 : RF_LAST_SYMBOL;
     }
-    token = rf_code_symbol(coder, &general->symbols[RF_TOKEN], &special->symbols[RF_TOKEN], token,
-                           encoding);
+    token = rf_code_symbol(coder, &general.number->token, &special.number->token, token, encoding);
     if (token < RF_LITERALS)
         return token;
     return rf_code_tail(coder, general, special, token, value, encoding);

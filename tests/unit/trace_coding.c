@@ -41,31 +41,38 @@ static void bits_come_back(void **unused) {
 /* Whatever comes, the sums stay in order: otherwise some symbol could not be told. */
 static void symbols_keep_a_chance(void **unused) {
     (void)unused;
-    struct rf_number model;
+    struct rf_symbol model = rf_symbol_start;
     struct stream_state random = {0};
-    rf_number_start(&model);
     for (int round = 0; round < 300; round++) {
         unsigned favourite = stream_random(&random, RF_SYMBOLS), often = stream_random(&random, 9);
         for (int i = 0; i < 300; i++) {
             bool usual = stream_random(&random, 8) < often;
-            rf_symbol_learn(&model.symbols[0],
-                            usual ? favourite : stream_random(&random, RF_SYMBOLS));
+            rf_symbol_learn(&model, usual ? favourite : stream_random(&random, RF_SYMBOLS));
             for (unsigned symbol = 0; symbol < RF_SYMBOLS; symbol++)
-                assert_true(model.symbols[0].below[symbol] + 2 <=
-                            model.symbols[0].below[symbol + 1]);
+                assert_true(model.below[symbol] + 2 <= model.below[symbol + 1]);
         }
     }
 }
 
+/* A general and a special model, as a chunk begins. */
+struct pair {
+    struct rf_number numbers[2];
+    struct rf_tail tails[2];
+};
+
+static uint64_t code(struct rf_coder *coder, struct pair *pair, uint64_t value, bool encoding) {
+    struct rf_model general = {&pair->numbers[0], &pair->tails[0]};
+    struct rf_model special = {&pair->numbers[1], &pair->tails[1]};
+    return rf_code_number(coder, general, special, 1, value, encoding);
+}
+
 /* How many bytes the numbers take; 0 if there is no room for them. */
 static size_t write_numbers(uint8_t *buffer, size_t room, const uint64_t *values, int count) {
-    struct rf_number models[2];
+    struct pair pair = {0};
     struct rf_coder coder;
-    rf_number_start(&models[0]);
-    rf_number_start(&models[1]);
     rf_coder_write(&coder, buffer, room);
     for (int i = 0; i < count; i++)
-        rf_code_number(&coder, &models[0], &models[1], values[i], true);
+        code(&coder, &pair, values[i], true);
     rf_coder_finish(&coder);
     return coder.overflow ? 0 : (size_t)(coder.at - coder.begin);
 }
@@ -83,13 +90,11 @@ static void numbers_come_back(void **unused) {
     }
     size_t bytes = write_numbers(buffer, sizeof buffer, values, COUNT);
     assert_true(bytes > 0);
-    struct rf_number models[2];
+    struct pair pair = {0};
     struct rf_coder coder;
-    rf_number_start(&models[0]);
-    rf_number_start(&models[1]);
     rf_coder_read(&coder, buffer, bytes);
     for (int i = 0; i < COUNT; i++)
-        assert_true(rf_code_number(&coder, &models[0], &models[1], 0, false) == values[i]);
+        assert_true(code(&coder, &pair, 0, false) == values[i]);
     /* With too little room it says so, and stays inside. */
     for (size_t room = 4; room < 64; room++) {
         memset(buffer, 0xa5, 128);
