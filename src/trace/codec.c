@@ -79,8 +79,9 @@ struct rf_codec {
     uint16_t shape_at[RF_SEGMENT_SLOTS]; /* of the entry at each position */
     uint32_t previous_call;
     const uint8_t *late_at, *late_end;
-    struct rf_number general[COLUMNS][GENERAL_MODELS], special[COLUMNS][SPECIAL_MODELS];
-    struct rf_tail general_tails[COLUMNS][GENERAL_MODELS], special_tails[COLUMNS][SPECIAL_MODELS];
+    struct rf_number general[COLUMNS * GENERAL_MODELS], special[COLUMNS * SPECIAL_MODELS];
+    struct rf_symbol general_rest[RF_REST][COLUMNS * GENERAL_MODELS];
+    struct rf_symbol special_rest[RF_REST][COLUMNS * SPECIAL_MODELS];
     uint8_t *prefix_at;
     uint8_t prefix[PREFIX_ROOM];
     uint8_t lates[PREFIX_ROOM];
@@ -182,9 +183,12 @@ static void reset(struct rf_codec *codec) {
 /* A number of a column: `general` and `special` are contexts of any size. */
 RF_INLINE uint64_t column(struct rf_codec *codec, enum column name, uint32_t general,
                           uint32_t special, uint64_t value, bool encoding) {
-    uint32_t g = general % GENERAL_MODELS, s = special * 0x9e3779b1u >> 24;
-    struct rf_model common = {&codec->general[name][g], &codec->general_tails[name][g]};
-    struct rf_model own = {&codec->special[name][s], &codec->special_tails[name][s]};
+    uint32_t g = name * GENERAL_MODELS + general % GENERAL_MODELS;
+    uint32_t s = name * SPECIAL_MODELS + (special * 0x9e3779b1u >> 24);
+    struct rf_model common = {&codec->general[g], &codec->general_rest[0][g],
+                              COLUMNS * GENERAL_MODELS};
+    struct rf_model own = {&codec->special[s], &codec->special_rest[0][s],
+                           COLUMNS * SPECIAL_MODELS};
     return rf_code_number(&codec->coder, common, own, codec->epoch, value, encoding);
 }
 

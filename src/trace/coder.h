@@ -231,21 +231,22 @@ RF_INLINE unsigned rf_code_symbol(struct rf_coder *coder, struct rf_symbol *gene
 #define RF_LONG_LENGTH 10u /* lengths from here on take a symbol of their own */
 #define RF_LAST_SYMBOL 15u
 
-/* The first symbol of a number. */
-struct rf_number {
-    uint32_t epoch; /* of the chunk in which it was met last */
-    bool has_tail;  /* the rest has started */
-    struct rf_symbol token;
-};
+/* What may follow the first symbol: the length of long ones, and four bits for each of the other
+   tokens. */
+enum { RF_LENGTH, RF_MANTISSA, RF_REST = RF_MANTISSA + RF_SYMBOLS - RF_LITERALS };
 
-/* The rest. It lies apart: most numbers are small, and what is not touched takes no memory. */
-struct rf_tail {
-    struct rf_symbol length, mantissa[RF_SYMBOLS - RF_LITERALS];
+/* A model of numbers. What may follow lies apart, all models' first one first: most numbers are
+   small, and what is not touched takes no memory. */
+struct rf_number {
+    uint32_t epoch;   /* of the chunk in which it was met last */
+    uint32_t started; /* a bit for each of the rest */
+    struct rf_symbol token;
 };
 
 struct rf_model {
     struct rf_number *number;
-    struct rf_tail *tail;
+    struct rf_symbol *rest;
+    size_t stride; /* of the rest */
 };
 
 /* Low symbols are the likelier ones. */
@@ -256,22 +257,18 @@ static const struct rf_symbol rf_symbol_start = {.below = {RF_START_FOUR(0), RF_
                                                            RF_START(RF_SYMBOLS)}};
 
 /* Starts the model anew if it is met for the first time in this chunk; most never are. */
-RF_INLINE void rf_model_meet(struct rf_model model, uint32_t epoch) {
-    if (__builtin_expect(model.number->epoch == epoch, 1))
-        return;
-    model.number->epoch = epoch;
-    model.number->has_tail = false;
-    model.number->token = rf_symbol_start;
+RF_INLINE void rf_model_meet(struct rf_number *number, uint32_t epoch) {
+    if (__builtin_expect(number->epoch != epoch, 0))
+        *number = (struct rf_number){.epoch = epoch, .token = rf_symbol_start};
 }
 
-static inline struct rf_tail *rf_model_tail(struct rf_model model) {
-    if (!model.number->has_tail) {
-        model.number->has_tail = true;
-        model.tail->length = rf_symbol_start;
-        for (unsigned i = 0; i < RF_SYMBOLS - RF_LITERALS; i++)
-            model.tail->mantissa[i] = rf_symbol_start;
+static inline struct rf_symbol *rf_model_rest(const struct rf_model *model, unsigned place) {
+    struct rf_symbol *symbol = model->rest + place * model->stride;
+    if (!(model->number->started & 1u << place)) {
+        model->number->started |= 1u << place;
+        *symbol = rf_symbol_start;
     }
-    return model.tail;
+    return symbol;
 }
 
 RF_INLINE unsigned rf_log2(uint64_t value) {
@@ -281,15 +278,15 @@ RF_INLINE unsigned rf_log2(uint64_t value) {
 /* What follows the token of a number that is not told by it: the length (of the bits after the
    first 1) if it is long, the first four of these bits, and the rest as it is. */
 static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder,
-                                                       struct rf_model general,
-                                                       struct rf_model special, unsigned token,
+                                                       const struct rf_model *g,
+                                                       const struct rf_model *s, unsigned token,
                                                        uint64_t value, bool encoding) {
-    struct rf_tail *g = rf_model_tail(general), *s = rf_model_tail(special);
     unsigned length = token - RF_LITERALS + 3;
     if (token == RF_LAST_SYMBOL) {
         unsigned more = (unsigned)rf_log2(value) - RF_LONG_LENGTH;
         more = encoding && more < RF_LAST_SYMBOL ? more : RF_LAST_SYMBOL;
-        more = rf_code_symbol(coder, &g->length, &s->length, more, encoding);
+        more = rf_code_symbol(coder, rf_model_rest(g, RF_LENGTH), rf_model_rest(s, RF_LENGTH), more,
+                              encoding);
         length = more + RF_LONG_LENGTH;
         if (more == RF_LAST_SYMBOL) {
             uint64_t top = rf_code_raw(coder, 2, (uint32_t)(value >> 32), encoding);
@@ -298,8 +295,8 @@ static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder,
         }
     }
     unsigned head = length < 4 ? length : 4, rest = length - head, mask = (1u << head) - 1;
-    unsigned place = token - RF_LITERALS;
-    uint64_t top = rf_code_symbol(coder, &g->mantissa[place], &s->mantissa[place],
+    unsigned place = RF_MANTISSA + token - RF_LITERALS;
+    uint64_t top = rf_code_symbol(coder, rf_model_rest(g, place), rf_model_rest(s, place),
                                   (value >> rest) & mask, encoding);
     top = (top & mask) | (mask + 1);
     while (rest) {
@@ -315,8 +312,8 @@ static __attribute__((noinline)) uint64_t rf_code_tail(struct rf_coder *coder,
 RF_INLINE uint64_t rf_code_number(struct rf_coder *coder, struct rf_model general,
                                   struct rf_model special, uint32_t epoch, uint64_t value,
                                   bool encoding) {
-    rf_model_meet(general, epoch);
-    rf_model_meet(special, epoch);
+    rf_model_meet(general.number, epoch);
+    rf_model_meet(special.number, epoch);
     unsigned token = (unsigned)value;
     if (encoding && value >= RF_LITERALS) {
         unsigned length = rf_log2(value);
@@ -325,7 +322,7 @@ RF_INLINE uint64_t rf_code_number(struct rf_coder *coder, struct rf_model genera
     token = rf_code_symbol(coder, &general.number->token, &special.number->token, token, encoding);
     if (token < RF_LITERALS)
         return token;
-    return rf_code_tail(coder, general, special, token, value, encoding);
+    return rf_code_tail(coder, &general, &special, token, value, encoding);
 }
 
 #endif
