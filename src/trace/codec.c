@@ -80,8 +80,8 @@ struct rf_codec {
     uint32_t previous_call;
     const uint8_t *late_at, *late_end;
     struct rf_number general[COLUMNS * GENERAL_MODELS], special[COLUMNS * SPECIAL_MODELS];
-    struct rf_symbol general_rest[RF_REST][COLUMNS * GENERAL_MODELS];
-    struct rf_symbol special_rest[RF_REST][COLUMNS * SPECIAL_MODELS];
+    struct rf_symbol general_rest[RF_REST * COLUMNS * GENERAL_MODELS];
+    struct rf_symbol special_rest[RF_REST * COLUMNS * SPECIAL_MODELS];
     uint8_t *prefix_at;
     uint8_t prefix[PREFIX_ROOM];
     uint8_t lates[PREFIX_ROOM];
@@ -185,10 +185,9 @@ RF_INLINE uint64_t column(struct rf_codec *codec, enum column name, uint32_t gen
                           uint32_t special, uint64_t value, bool encoding) {
     uint32_t g = name * GENERAL_MODELS + general % GENERAL_MODELS;
     uint32_t s = name * SPECIAL_MODELS + (special * 0x9e3779b1u >> 24);
-    struct rf_model common = {&codec->general[g], &codec->general_rest[0][g],
+    struct rf_model common = {&codec->general[g], &codec->general_rest[g],
                               COLUMNS * GENERAL_MODELS};
-    struct rf_model own = {&codec->special[s], &codec->special_rest[0][s],
-                           COLUMNS * SPECIAL_MODELS};
+    struct rf_model own = {&codec->special[s], &codec->special_rest[s], COLUMNS * SPECIAL_MODELS};
     return rf_code_number(&codec->coder, common, own, codec->epoch, value, encoding);
 }
 

@@ -9,8 +9,8 @@
 /* The models and buffers; `rf_codec_bytes()` of zeroed memory. Most of it is never touched. */
 struct rf_codec;
 size_t rf_codec_bytes(void);
-/* One to use for a moment; NULL when memory ran out. A process keeps one, and has more only while
-   several threads need one. */
+/* One to use for a moment; NULL when memory ran out. A process keeps a few, and has more only while
+   many threads need one. */
 struct rf_codec *rf_codec_take(void);
 void rf_codec_give_back(struct rf_codec *codec);
 

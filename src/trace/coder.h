@@ -235,8 +235,8 @@ RF_INLINE unsigned rf_code_symbol(struct rf_coder *coder, struct rf_symbol *gene
    tokens. */
 enum { RF_LENGTH, RF_MANTISSA, RF_REST = RF_MANTISSA + RF_SYMBOLS - RF_LITERALS };
 
-/* A model of numbers. What may follow lies apart, all models' first one first: most numbers are
-   small, and what is not touched takes no memory. */
+/* What may follow lies apart from the first symbol, the first of all models before the second of
+   all: most numbers are small, and what is not touched takes no memory. */
 struct rf_number {
     uint32_t epoch;   /* of the chunk in which it was met last */
     uint32_t started; /* a bit for each of the rest */
@@ -246,7 +246,7 @@ struct rf_number {
 struct rf_model {
     struct rf_number *number;
     struct rf_symbol *rest;
-    size_t stride; /* of the rest */
+    size_t stride; /* from one of the rest to the next */
 };
 
 /* Low symbols are the likelier ones. */

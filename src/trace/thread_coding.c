@@ -81,8 +81,8 @@ struct rf_thread_coding {
     uint32_t last[SHAPES + 2];            /* `first` of the last item of each shape */
     uint8_t bytes[RF_THREAD_LOG_BLOCK];   /* of the last item */
     struct rf_number general[COLUMNS * GENERAL_MODELS], special[COLUMNS * SPECIAL_MODELS];
-    struct rf_symbol general_rest[RF_REST][COLUMNS * GENERAL_MODELS];
-    struct rf_symbol special_rest[RF_REST][COLUMNS * SPECIAL_MODELS];
+    struct rf_symbol general_rest[RF_REST * COLUMNS * GENERAL_MODELS];
+    struct rf_symbol special_rest[RF_REST * COLUMNS * SPECIAL_MODELS];
     uint16_t find[RF_THREAD_LOG_TYPES * RF_THREAD_LOG_SITES]; /* encoder: 1 + number of a shape */
 };
 
@@ -114,10 +114,9 @@ RF_INLINE uint64_t code_number(struct rf_thread_coding *coding, enum column colu
                                uint32_t general, uint32_t special, uint64_t value, bool encoding) {
     uint32_t g = column * GENERAL_MODELS + general % GENERAL_MODELS;
     uint32_t s = column * SPECIAL_MODELS + (special * 0x9e3779b1u >> 26);
-    struct rf_model common = {&coding->general[g], &coding->general_rest[0][g],
+    struct rf_model common = {&coding->general[g], &coding->general_rest[g],
                               COLUMNS * GENERAL_MODELS};
-    struct rf_model own = {&coding->special[s], &coding->special_rest[0][s],
-                           COLUMNS * SPECIAL_MODELS};
+    struct rf_model own = {&coding->special[s], &coding->special_rest[s], COLUMNS * SPECIAL_MODELS};
     uint64_t shown = value < LONG ? value : LONG + (value >> 32);
     shown = rf_code_number(&coding->coder, common, own, coding->epoch, shown, encoding);
     if (__builtin_expect(shown < LONG, 1))

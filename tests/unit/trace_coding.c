@@ -57,12 +57,12 @@ static void symbols_keep_a_chance(void **unused) {
 /* A general and a special model, as a chunk begins. */
 struct pair {
     struct rf_number numbers[2];
-    struct rf_symbol rest[RF_REST][2];
+    struct rf_symbol rest[RF_REST * 2];
 };
 
 static uint64_t code(struct rf_coder *coder, struct pair *pair, uint64_t value, bool encoding) {
-    struct rf_model general = {&pair->numbers[0], &pair->rest[0][0], 2};
-    struct rf_model special = {&pair->numbers[1], &pair->rest[0][1], 2};
+    struct rf_model general = {&pair->numbers[0], &pair->rest[0], 2};
+    struct rf_model special = {&pair->numbers[1], &pair->rest[1], 2};
     return rf_code_number(coder, general, special, 1, value, encoding);
 }
 
