@@ -246,7 +246,7 @@ struct rf_number {
 struct rf_model {
     struct rf_number *number;
     struct rf_symbol *rest;
-    size_t stride; /* from one of the rest to the next */
+    uint32_t stride; /* from one of the rest to the next */
 };
 
 /* Low symbols are the likelier ones. */
@@ -263,7 +263,7 @@ RF_INLINE void rf_model_meet(struct rf_number *number, uint32_t epoch) {
 }
 
 static inline struct rf_symbol *rf_model_rest(const struct rf_model *model, unsigned place) {
-    struct rf_symbol *symbol = model->rest + place * model->stride;
+    struct rf_symbol *symbol = &model->rest[(size_t)place * model->stride];
     if (!(model->number->started & 1u << place)) {
         model->number->started |= 1u << place;
         *symbol = rf_symbol_start;
