@@ -1,10 +1,10 @@
 #include "verdict.h"
 
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
+#include "engine/signals.h"
 #include "launch.h"
 #include "manifest.h"
 #include "messages.h"
@@ -49,8 +49,8 @@ static bool is_alone(const struct rf_replayed *replayed) {
    as they had then. */
 static bool fell(const struct rf_progress *rank, const struct rf_rank_summary *recorded) {
     int number = (int)rank->signal;
-    return number && number != SIGTERM && number != SIGINT && recorded &&
-           recorded->ending.how == RF_END_NONE && recorded->ending.code == number;
+    return rf_is_crash(number) && recorded && recorded->ending.how == RF_END_NONE &&
+           recorded->ending.code == number;
 }
 
 /* Of a program without messages, its threads are all there is to tell how far it came. */

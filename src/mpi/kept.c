@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "engine/signals.h"
 #include "trace/contents.h"
 
 #define SEVERAL_THREADS 0xfffu
@@ -273,20 +274,16 @@ void rf_kept_stay(void) {
 
 /* ---- keeping and giving back ---- */
 
-static bool is_crash(int number) {
-    return number > 0 && number != SIGTERM && number != SIGINT;
-}
-
 /* Other threads may have something to do yet: perhaps what the process ended of. If it crashed,
    one of them is expected to. */
 static void let_others_end_it(void) {
     const struct rf_replayer *replayer = &rf_the_session.replayer;
     const struct rf_ending *ending = rf_reader_ending(replayer->reader);
-    bool crashed = ending->how == RF_END_NONE && is_crash(ending->code);
+    bool crashed = ending->how == RF_END_NONE && rf_is_crash(ending->code);
     for (int i = 0; i < (crashed ? IDLE_BEFORE_A_CRASH : 1); i++)
         rf_wait_until_idle(INT_MAX);
     rf_kept_stay(); /* one of them is ending it, which may take a while */
-    while (is_crash((int)replayer->progress->signal))
+    while (rf_is_crash((int)replayer->progress->signal))
         pause();
 }
 

@@ -1,6 +1,5 @@
 /* From MPI_Init to the end: opens and closes the session of this process. */
 #include <pthread.h>
-#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ static void note_signal(int number) {
     if (rf_the_session.mode != RF_REPLAYING && rf_the_session.mode != RF_RECORDING_AGAIN)
         return;
     rf_the_session.replayer.progress->signal = (uint32_t)number;
-    if (rf_order.on && number != SIGTERM && number != SIGINT)
+    if (rf_order.on && rf_is_crash(number))
         rf_wait_until_idle(3);
 }
 

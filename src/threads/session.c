@@ -297,7 +297,7 @@ void rf_thread_enter(struct rf_thread *self) {
 static void note_signal(int number) {
     if (rf_the_session.recorder.on)
         rf_recorder_cut_off(&rf_the_session.recorder, number);
-    if (rf_the_session.mode != RF_REPLAYING || number == SIGTERM || number == SIGINT ||
+    if (rf_the_session.mode != RF_REPLAYING || !rf_is_crash(number) ||
         (rf_self && !rf_self->free && !rf_turn_cut(rf_self)))
         return;
     rf_the_session.replayer.progress->signal = (uint32_t)number;
