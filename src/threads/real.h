@@ -4,7 +4,9 @@
 
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <threads.h>
 #include <time.h>
 
