@@ -5,7 +5,6 @@
 #include "devices.h"
 #include "random.h"
 #include "real.h"
-#include "threads/streams.h"
 #include "values.h"
 
 static struct rf_thread *reader(int descriptor, uintptr_t address) {
@@ -76,8 +75,10 @@ RF_HOOK ssize_t readv(int descriptor, const struct iovec *pieces, int count) {
     return all;
 }
 
+typedef size_t read_items(void *bytes, size_t size, size_t count, FILE *file);
+
 /* A part of an item at the end is lost, so what is kept is whole items. */
-static size_t items(struct rf_thread *self, rf_read_items *real, void *bytes, size_t size,
+static size_t items(struct rf_thread *self, read_items *real, void *bytes, size_t size,
                     size_t count, FILE *file, uintptr_t address) {
     ssize_t taken;
     if (rf_plays(self) &&
@@ -95,14 +96,10 @@ static bool is_whole(size_t size, size_t count) {
     return size && count && !__builtin_mul_overflow(size, count, &all);
 }
 
-static size_t read_items(void *bytes, size_t size, size_t count, FILE *file, uintptr_t address) {
-    struct rf_thread *self = is_whole(size, count) ? file_reader(file, address) : NULL;
-    return self ? items(self, rf_libc()->fread, bytes, size, count, file, address)
-                : rf_stream_items(rf_libc()->fread, bytes, size, count, file, address);
-}
-
 RF_HOOK size_t fread(void *restrict bytes, size_t size, size_t count, FILE *restrict file) {
-    return read_items(bytes, size, count, file, RF_HERE_ADDRESS);
+    struct rf_thread *self = is_whole(size, count) ? file_reader(file, RF_HERE_ADDRESS) : NULL;
+    return self ? items(self, rf_libc()->fread, bytes, size, count, file, RF_HERE_ADDRESS)
+                : rf_libc()->fread(bytes, size, count, file);
 }
 
 #undef fread_unlocked
@@ -118,8 +115,9 @@ static bool fits(size_t size, size_t count, size_t room) {
 }
 
 RF_HOOK size_t __fread_chk(void *bytes, size_t room, size_t size, size_t count, FILE *file) {
-    return fits(size, count, room) ? read_items(bytes, size, count, file, RF_HERE_ADDRESS)
-                                   : rf_libc()->__fread_chk(bytes, room, size, count, file);
+    struct rf_thread *self = fits(size, count, room) ? file_reader(file, RF_HERE_ADDRESS) : NULL;
+    return self ? items(self, rf_libc()->fread, bytes, size, count, file, RF_HERE_ADDRESS)
+                : rf_libc()->__fread_chk(bytes, room, size, count, file);
 }
 
 RF_HOOK size_t __fread_unlocked_chk(void *bytes, size_t room, size_t size, size_t count,

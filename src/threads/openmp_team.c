@@ -225,7 +225,7 @@ static unsigned size_of(struct rf_omp_team *team, uintptr_t address, unsigned th
             return threads;
     } else {
         size = choose(threads);
-        __atomic_fetch_or(&rf_threads.head->keeps, RF_KEEPS_TEAMS, __ATOMIC_RELAXED);
+        rf_threads.head->teams = 1;
         rf_value_record(self, RF_OP_OMP_TEAM, address, size);
     }
     team->dynamic = true;

@@ -4,9 +4,7 @@
 
 #include <pthread.h>
 #include <semaphore.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <threads.h>
 #include <time.h>
 

@@ -359,11 +359,6 @@ static bool at_entry(const struct rf_thread *self) {
     return self->next.operation == self->done + 1;
 }
 
-static bool at_stream(const struct rf_thread *self) {
-    return at_entry(self) && self->next.type == RF_THREAD_LOG_EDGE &&
-           rf_replay_site_operation(self) == RF_OP_STREAM;
-}
-
 bool rf_turn_cut(struct rf_thread *self) {
     return self->done >= self->recorded;
 }
@@ -396,36 +391,6 @@ static void finish(struct rf_thread *self, enum rf_operation what, uintptr_t add
         rf_rolt_show(self);
 }
 
-/* What comes after them may rely on their edges. */
-void rf_replay_leave_streams(struct rf_thread *self) {
-    while (__builtin_expect(at_stream(self) && !self->free, 0)) {
-        wait_for(self, RF_OP_STREAM, 0, self->next.thread, self->next.count);
-        rf_replay_next(self);
-        finish(self, RF_OP_STREAM, 0);
-    }
-}
-
-/* What every operation begins with. */
-static void come(struct rf_thread *self) {
-    rf_turn_wake_soon(self);
-    rf_replay_leave_streams(self);
-}
-
-/* Where another thread ended the process, this one had come no further. */
-bool rf_stream_await(struct rf_thread *self, uintptr_t address) {
-    rf_turn_wake_soon(self);
-    if (rf_turn_cut(self) && rf_thread_log_head(rf_threads.turns)->finished &&
-        !rf_replay_at_end(self))
-        come_to_the_end(self, RF_OP_STREAM, address);
-    if (!at_stream(self) || self->free)
-        return false;
-    self->what = RF_OP_STREAM;
-    self->address = address;
-    wait_for(self, RF_OP_STREAM, address, self->next.thread, self->next.count);
-    rf_replay_next(self);
-    return !self->free;
-}
-
 /* An unfinished run of failures has an entry that began before this operation. */
 static bool plays_failure(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                           int *code) {
@@ -441,7 +406,7 @@ static bool plays_failure(struct rf_thread *self, enum rf_operation what, uintpt
 }
 
 bool rf_failure_play(struct rf_thread *self, enum rf_operation what, uintptr_t address, int *code) {
-    come(self);
+    rf_turn_wake_soon(self);
     if (!plays_failure(self, what, address, code))
         return false;
     finish(self, what, address);
@@ -456,7 +421,7 @@ static bool joins(enum rf_operation what) {
 
 int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
     int code;
-    come(self);
+    rf_turn_wake_soon(self);
     self->what = what;
     self->address = address;
     if (__builtin_expect(rf_turn_cut(self), 0)) {
@@ -487,7 +452,7 @@ int rf_turn_await(struct rf_thread *self, enum rf_operation what, uintptr_t addr
 }
 
 void rf_turn_await_any(struct rf_thread *self, enum rf_operation what, uintptr_t address) {
-    come(self);
+    rf_turn_wake_soon(self);
     if (rf_clocks()) {
         show(self, what, address);
         rf_rolt_await_any(self);
@@ -540,7 +505,7 @@ void rf_turn_played(struct rf_thread *self) {
 
 bool rf_step_play(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                   int64_t *value) {
-    come(self);
+    rf_turn_wake_soon(self);
     if (__builtin_expect(rf_turn_cut(self), 0)) {
         come_to_the_end(self, what, address);
         return false;
@@ -567,7 +532,7 @@ int64_t rf_value_play(struct rf_thread *self, enum rf_operation what, uintptr_t 
 
 void rf_bytes_play(struct rf_thread *self, enum rf_operation what, uintptr_t address, void *bytes,
                    size_t size) {
-    come(self);
+    rf_turn_wake_soon(self);
     if (rf_turn_cut(self)) {
         come_to_the_end(self, what, address);
         return;
@@ -590,8 +555,6 @@ void rf_bytes_play(struct rf_thread *self, enum rf_operation what, uintptr_t add
 
 /* A thread that ends has to have done what it did in the recording. */
 void rf_replay_end(struct rf_thread *self) {
-    if (!self->free)
-        rf_replay_leave_streams(self);
     if (!self->free && self->done < self->recorded)
         rf_turn_differs(self, RF_OP_NONE, 0,
                         "the thread ends before its recording does, with %llu operations",

@@ -126,9 +126,8 @@ static bool is_to_be_replayed(void) {
         return false;
     struct rf_thread_log *log = rf_thread_log_open(rf_threads.trace, rf_threads.rank, &ignored);
     const char *scheme = getenv("REFRAIN_SCHEME");
-    bool alone = log && rf_thread_log_threads(log) <= 1 &&
-                 !(rf_thread_log_head(log)->keeps & RF_KEEPS_TEAMS) && !getenv("REFRAIN_VALUES") &&
-                 !(scheme && strcmp(scheme, "data") == 0);
+    bool alone = log && rf_thread_log_threads(log) <= 1 && !rf_thread_log_head(log)->teams &&
+                 !getenv("REFRAIN_VALUES") && !(scheme && strcmp(scheme, "data") == 0);
     rf_thread_log_close(log);
     return !alone;
 }
@@ -427,7 +426,6 @@ static void end_replay(int status) {
     if (within)
         tell_adapter_of_end(0);
     if (self && !self->free) {
-        rf_replay_leave_streams(self);
         if (self->done + within < had_done(self->cursor.record))
             rf_turn_differs(self, RF_OP_EXIT, 0, "the program ends before its recording does");
         rf_threads_await_others(self, RF_OP_EXIT, 0);
@@ -522,8 +520,6 @@ static bool begin_record(struct rf_error *error) {
     if (!rf_log_open(error))
         return false;
     rf_threads.head->threads = 1;
-    rf_threads.head->keeps = RF_KEEPS_LIBRARY;
-    rf_threads.library = true;
     if (!rf_log_begin(self, 0))
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "no room for the log of threads");
     rf_threads.records[0] = self->record;
@@ -566,7 +562,6 @@ static bool begin_replay(struct rf_error *error) {
     rf_threads.places->pid = getpid();
     rf_threads.places->count = count;
     rf_threads.places->clocks = rf_clocks();
-    rf_threads.library = rf_thread_log_head(rf_threads.turns)->keeps & RF_KEEPS_LIBRARY;
     __atomic_store_n(&rf_threads.places->magic, RF_PLACES_MAGIC, __ATOMIC_RELEASE);
     if (rf_threads.plain && !open_replay(error))
         return false;

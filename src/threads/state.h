@@ -93,7 +93,6 @@ struct rf_threads {
     bool wanted;  /* by the user, or by an adapter */
     bool unasked; /* neither, but the program is recorded: that it has threads is to be told */
     bool races;   /* a tool looks for data races in the replay: see races.h */
-    bool library; /* who uses what of the C library when is recorded, or replayed */
     bool plain;   /* no adapter for message passing is here: the session is ours */
     int rank;
     char trace[4096], run[4096];
@@ -202,11 +201,6 @@ uint32_t rf_replay_site_operation(const struct rf_thread *self);
 /* Is the next operation this one, with a value, or this one, and does it fail? */
 bool rf_replay_has_value(const struct rf_thread *self, enum rf_operation what);
 bool rf_replay_fails(const struct rf_thread *self, enum rf_operation what);
-/* Waits until it is this thread's turn to use a stream; false: it was not used here, or nobody
-   knows. After true rf_turn_played() must follow. */
-bool rf_stream_await(struct rf_thread *self, uintptr_t address);
-/* Passes over what the recorded thread did with streams and this one does not. */
-void rf_replay_leave_streams(struct rf_thread *self);
 /* Did the recorded thread end behind its last operation, or the process with it? */
 bool rf_replay_at_end(const struct rf_thread *self);
 /* If the recorded thread was cancelled in a call that is not hooked, waits to be told so; if nobody
@@ -287,11 +281,14 @@ RF_STEP bool rf_joins_tick(void) {
     return rf_clocks() && rf_threads.order != RF_ORDER_ROLT_JOINS;
 }
 
-/* Record by edges: an operation on an object. Another thread's count is read before the object's
-   word is changed: then an edge never points to what came later (see docs/threads.md). `always`:
-   the log gets an edge also if none is needed. */
-RF_STEP void rf_take_edge(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                          const volatile void *object, bool always) {
+/* Record: an operation on an object. Another thread's count is read before the object's word is
+   changed: then an edge never points to what came later (see docs/threads.md). */
+RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t address,
+                     const volatile void *object) {
+    if (rf_clocks()) {
+        rf_rolt_take(self, what, address, object);
+        return;
+    }
     uint64_t operation = self->record->done + 1;
     uint64_t *slot = rf_slot_of(object);
     uint64_t mine = (uint64_t)self->number << RF_TURN_COUNT_BITS | operation;
@@ -305,23 +302,14 @@ RF_STEP void rf_take_edge(struct rf_thread *self, enum rf_operation what, uintpt
     uint64_t count = before & RF_TURN_COUNT_MASK;
     if (thread != self->number) {
         const struct rf_thread_log_known *known = &self->known[thread % RF_THREAD_LOG_KNOWN];
-        if (count > (known->thread == thread ? known->count : 0) || always)
+        if (count > (known->thread == thread ? known->count : 0) ||
+            __builtin_expect(rf_threads.order == RF_ORDER_EVERY, 0))
             rf_log_edge(self, what, address, thread,
                         before == seen && further > count ? further : count);
-    } else if (always) {
+    } else if (__builtin_expect(rf_threads.order == RF_ORDER_EVERY, 0)) {
         rf_log_edge(self, what, address, thread, count);
     }
     rf_commit(self, what);
-}
-
-/* Record: an operation on an object. */
-RF_STEP void rf_take(struct rf_thread *self, enum rf_operation what, uintptr_t address,
-                     const volatile void *object) {
-    if (rf_clocks())
-        rf_rolt_take(self, what, address, object);
-    else
-        rf_take_edge(self, what, address, object,
-                     __builtin_expect(rf_threads.order == RF_ORDER_EVERY, 0));
 }
 
 /* Record: an operation that has to come after the last turn on an object, but before which nothing

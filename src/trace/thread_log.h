@@ -62,12 +62,6 @@ enum rf_thread_log_unseen {
     RF_UNSEEN_PYTHON = 32,
 };
 
-/* Bits: what else is kept than the order of threads. */
-enum rf_thread_log_keeps {
-    RF_KEEPS_TEAMS = 1,   /* sizes of teams, also if all were of one thread */
-    RF_KEEPS_LIBRARY = 2, /* who uses a stream or a generator of the C library when */
-};
-
 enum rf_thread_log_state {
     RF_THREAD_RUNS,
     RF_THREAD_ENDED,
@@ -118,7 +112,7 @@ struct rf_thread_log_head {
     uint32_t stopped;  /* the file could not be lengthened: nothing more was recorded */
     uint64_t seal;     /* sealed: a checksum of all that comes before the chunks */
     uint32_t unseen;   /* enum rf_thread_log_unseen: what the program used and nobody ordered */
-    uint32_t keeps;    /* enum rf_thread_log_keeps */
+    uint32_t teams;    /* 1: sizes of teams are kept, also if all were of one thread */
     uint64_t bytes;    /* sealed: how long the file is */
 
     _Alignas(4096) struct rf_log_module module[RF_THREAD_LOG_MODULES];
