@@ -90,7 +90,7 @@ bool rf_keep_open(const char *trace, bool record, struct rf_error *error) {
     snprintf(path, sizeof path, "%s/rank-%d.contents%s", trace, rf_mpi.rank, record ? "" : ".new");
     if (!rf_start_write(trace, record, error))
         return false;
-    writer = rf_contents_create(path, RF_CONTENTS_CHUNK, error);
+    writer = rf_contents_create(path, RF_CONTENTS_USUAL_CHUNK, error);
     if (!writer)
         return false;
     struct preface mine = preface();

@@ -41,7 +41,7 @@ bool rf_checks_open(const char *trace, const char *kind, bool record, struct rf_
     if (checks.kind == RF_CHECKSUM_NONE)
         return true;
     if (record)
-        checks.writer = rf_contents_create(path, RF_CONTENTS_CHUNK, error);
+        checks.writer = rf_contents_create(path, RF_CONTENTS_USUAL_CHUNK, error);
     else
         checks.reader = rf_contents_open(path, error);
     if (!checks.writer && !checks.reader)

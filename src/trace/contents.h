@@ -13,6 +13,8 @@
 #ifndef RF_CONTENTS_CHUNK                /* the fuzzer is built with less */
 #    define RF_CONTENTS_CHUNK (1u << 20) /* the longest */
 #endif
+/* In the cache of a processor while it is filled, and long enough to compress well. */
+#define RF_CONTENTS_USUAL_CHUNK (RF_CONTENTS_CHUNK / 4)
 #define RF_CONTENTS_SMALL_CHUNK (RF_CONTENTS_CHUNK / 32)
 
 /* ---- writing ------------------------------------------------------------------------------ */

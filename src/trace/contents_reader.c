@@ -17,7 +17,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define CACHED 16u
+/* Chunks that are kept for repeated blocks, as far as they are not more than so many bytes. */
+#define CACHED 64u
+#define CACHED_BYTES (1u << 24)
 
 /* What the writer's running digest is, in one go. */
 static uint64_t digest_of(const uint8_t *data, size_t bytes) {
@@ -311,7 +313,8 @@ static bool check_committed(struct rf_contents_reader *reader, const struct cach
 
 static const struct cached *find_chunk(struct rf_contents_reader *reader, uint64_t number) {
     struct cached *oldest = reader->cached;
-    const struct cached *end = oldest + (reader->looks_back ? CACHED : 1);
+    uint32_t most = CACHED_BYTES / reader->chunk;
+    const struct cached *end = oldest + (!reader->looks_back ? 1 : most < CACHED ? most : CACHED);
     if (reader->latest && reader->latest->number == number)
         return reader->latest;
     reader->latest = NULL;

@@ -40,6 +40,7 @@ struct rf_contents_writer {
     struct rf_error error; /* of the first failure; the text is empty before */
     struct rf_packing packing;
     size_t room; /* for a compressed chunk, behind this struct */
+    bool dense;  /* the last chunk did not get shorter */
     struct seen seen[SEEN];
     uint8_t compressed[];
 };
@@ -90,6 +91,18 @@ static bool append(struct rf_contents_writer *writer, struct iovec *parts, int c
     return !cause;
 }
 
+/* What does not get shorter comes in long runs. There, a piece of a chunk is tried before it. */
+static size_t compress_chunk(struct rf_contents_writer *writer, const uint8_t *raw,
+                             uint32_t bytes) {
+    uint32_t piece = bytes / 16;
+    if (writer->dense && piece &&
+        !rf_compress(&writer->packing, writer->compressed, writer->room, raw + bytes / 2, piece))
+        return 0;
+    size_t packed = rf_compress(&writer->packing, writer->compressed, writer->room, raw, bytes);
+    writer->dense = !packed;
+    return packed;
+}
+
 static bool append_chunk(struct rf_contents_writer *writer, const uint8_t *raw, uint32_t bytes) {
     struct rf_contents_chunk chunk = {.magic = RF_CONTENTS_CHUNK_MAGIC,
                                       .type = RF_CONTENTS_RAW,
@@ -97,7 +110,7 @@ static bool append_chunk(struct rf_contents_writer *writer, const uint8_t *raw, 
                                       .raw = bytes,
                                       .stored = bytes};
     const uint8_t *payload = raw;
-    size_t packed = rf_compress(&writer->packing, writer->compressed, writer->room, raw, bytes);
+    size_t packed = compress_chunk(writer, raw, bytes);
     if (packed) {
         chunk.type = RF_CONTENTS_ZSTD;
         chunk.stored = (uint32_t)packed;
@@ -212,8 +225,8 @@ static void give_up(struct rf_contents_writer *writer, const char *reason) {
                      __ATOMIC_RELEASE);
 }
 
-static bool next_chunk(struct rf_contents_writer *writer) {
-    if (!append_chunk(writer, writer->tail->data, writer->chunk)) {
+static bool next_chunk(struct rf_contents_writer *writer, const uint8_t *bytes) {
+    if (!append_chunk(writer, bytes, writer->chunk)) {
         give_up(writer, strerror(errno));
         return false;
     }
@@ -235,13 +248,20 @@ static bool store(struct rf_contents_writer *writer, const void *data, size_t si
     while (size) {
         uint64_t used = writer->length - writer->number * writer->chunk;
         if (used == writer->chunk) {
-            if (!next_chunk(writer))
+            if (!next_chunk(writer, writer->tail->data))
                 return false;
             used = 0;
         }
         size_t part = size < writer->chunk - used ? size : writer->chunk - used;
-        memcpy(writer->tail->data + used, from, part);
-        XXH64_update(&writer->digest, from, part);
+        /* A chunk in the middle of a block need not be in the tail: it does not hold what was put
+           last. */
+        bool middle = !used && size > writer->chunk;
+        if (middle && !next_chunk(writer, from))
+            return false;
+        if (!middle) {
+            memcpy(writer->tail->data + used, from, part);
+            XXH64_update(&writer->digest, from, part);
+        }
         writer->length += part;
         from += part;
         size -= part;

@@ -149,6 +149,26 @@ static void what_can_be_compressed_is(void **unused) {
     contents_finish(&fixture);
 }
 
+/* Where it was in vain for a while, it is not given up. */
+static void what_can_be_compressed_again_is(void **unused) {
+    (void)unused;
+    struct contents_fixture fixture;
+    contents_begin(&fixture);
+    const size_t size = 4 * CHUNK;
+    uint8_t *data = malloc(size + 4);
+    assert_non_null(data);
+    struct rf_contents_writer *writer = contents_create(&fixture);
+    for (uint64_t content = 1; content <= 4; content++) {
+        contents_fill(data, &(struct contents_put){.size = size, .content = content});
+        rf_contents_put(writer, data, size);
+    }
+    contents_close(writer);
+    size_t bytes = contents_bytes(fixture.path);
+    assert_true(bytes > 2 * size && bytes < 2 * size + size / 50);
+    free(data);
+    contents_finish(&fixture);
+}
+
 static size_t memory_in_use(void) {
     FILE *file = fopen("/proc/self/status", "r");
     assert_non_null(file);
@@ -203,6 +223,7 @@ int main(void) {
         cmocka_unit_test(borders_are_no_obstacle),
         cmocka_unit_test(equal_blocks_are_stored_once),
         cmocka_unit_test(what_can_be_compressed_is),
+        cmocka_unit_test(what_can_be_compressed_again_is),
         cmocka_unit_test(memory_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
