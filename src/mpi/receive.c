@@ -56,8 +56,7 @@ enum rf_match rf_name_post(const struct rf_here *here, MPI_Comm comm, int *sourc
     const struct rf_event *event = rf_expect(here, RF_IS(POST), comm, &asked);
     if (!event)
         return RF_MATCH_KNOWN;
-    enum rf_match unknown = rf_layer == RF_LAYER_NONE ? RF_MATCH_UNSEEN : RF_MATCH_UNKNOWN;
-    enum rf_match match = event->first == RF_UNKNOWN     ? unknown
+    enum rf_match match = event->first == RF_UNKNOWN     ? RF_MATCH_UNSEEN
                           : event->first == RF_UNDEFINED ? RF_MATCH_NOTHING
                                                          : RF_MATCH_KNOWN;
     if (match == RF_MATCH_KNOWN) {

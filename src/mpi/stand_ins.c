@@ -163,13 +163,18 @@ MPI_Request rf_stand_in_inner(MPI_Request request) {
     return rf_stand_in_inner_of(rf_stand_in_find(request), request);
 }
 
+/* Not found by its handle any more. Under the lock. */
+static void unmap(struct rf_stand_in *stand_in) {
+    if (!stand_in->claimed)
+        rf_handle_remove(&rf_mpi.stand_ins.map, rf_request_key(stand_in->handle));
+    stand_in->claimed = true;
+}
+
 static void forget(struct rf_stand_in *stand_in) {
-    struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
     lock();
     set_held(stand_in, false);
-    if (!stand_in->claimed)
-        rf_handle_remove(&stand_ins->map, rf_request_key(stand_in->handle));
-    stand_ins->entries[stand_in->place] = NULL;
+    unmap(stand_in);
+    rf_mpi.stand_ins.entries[stand_in->place] = NULL;
     unlock();
     rf_reals.Type_free(&stand_in->receive.type);
     free(stand_in);
@@ -179,8 +184,7 @@ void rf_stand_in_claim(struct rf_stand_in *stand_in) {
     if (!stand_in || stand_in->persistent)
         return;
     lock();
-    rf_handle_remove(&rf_mpi.stand_ins.map, rf_request_key(stand_in->handle));
-    stand_in->claimed = true;
+    unmap(stand_in);
     unlock();
 }
 
@@ -218,18 +222,31 @@ void rf_stand_in_cancelled(MPI_Request request) {
     unlock();
 }
 
-static int free_both(struct rf_stand_in *stand_in) {
+static int free_requests(struct rf_stand_in *stand_in) {
     MPI_Request handle = stand_in->handle;
-    if (stand_in->inner != MPI_REQUEST_NULL && stand_in->inner != handle)
-        rf_reals.Request_free(&stand_in->inner);
-    forget(stand_in);
-    return rf_reals.Request_free(&handle);
+    MPI_Request inner = stand_in->inner;
+    lock();
+    unmap(stand_in);
+    stand_in->handle = stand_in->inner = MPI_REQUEST_NULL;
+    unlock();
+    if (inner != MPI_REQUEST_NULL && inner != handle)
+        rf_reals.Request_free(&inner);
+    return handle == MPI_REQUEST_NULL ? MPI_SUCCESS : rf_reals.Request_free(&handle);
 }
 
+static int free_both(struct rf_stand_in *stand_in) {
+    int code = free_requests(stand_in);
+    forget(stand_in);
+    return code;
+}
+
+/* What is parked is posted first. What has been posted is remembered, as it is in the way. */
 int rf_stand_in_free(struct rf_stand_in *stand_in, MPI_Request *request) {
     *request = MPI_REQUEST_NULL;
     stand_in->freed = stand_in->held;
-    return stand_in->freed ? MPI_SUCCESS : free_both(stand_in);
+    if (!stand_in->held)
+        return free_both(stand_in);
+    return stand_in->parked ? MPI_SUCCESS : free_requests(stand_in);
 }
 
 bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag) {

@@ -11,7 +11,7 @@
 
    One whose match was never seen, because the recording was cut off, is posted as it is: somebody
    may have been waiting until it took his message. But what it takes may be another one: see
-   rf_end_of_trust(). Where contents are kept it is parked, too. */
+   rf_end_of_trust(). */
 #ifndef RF_MPI_STAND_INS_H
 #define RF_MPI_STAND_INS_H
 

@@ -110,6 +110,56 @@ check_order() {
 @test "Open MPI: a crash in some orders comes back alone" { check_order openmpi; }
 @test "MPICH: a crash in some orders comes back alone" { check_order mpich; }
 
+# check_unseen MPI STEP: a receive had its message, for which a sender had waited, and nobody had asked yet
+# when rank 1 crashed. The program may have freed it.
+check_unseen() {
+    local mpi=$1
+    compile "$mpi" unseen "-DSTEP=$2" << 'EOT'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+enum { COUNT = 300000 };
+static int in[COUNT], out[COUNT];
+int main(int argc, char **argv) {
+    MPI_Request request;
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    out[0] = rank + 5;
+    MPI_Irecv(in, COUNT, MPI_INT, MPI_ANY_SOURCE, 1, MPI_COMM_WORLD, &request);
+#if STEP == 2
+    MPI_Request_free(&request);
+#endif
+    MPI_Send(out, COUNT, MPI_INT, 1 - rank, 1, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+#if STEP == 2
+    MPI_Barrier(MPI_COMM_WORLD);
+    printf("rank %d: got %d\n", rank, in[0]);
+    fflush(stdout);
+#endif
+    if (rank == 1)
+        abort();
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+EOT
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 134
+    expected=$output
+    run_apart timeout -k 5 60 "$REFRAIN" extract --rank 1 trace
+    expect_status 0
+    run_apart timeout -k 5 30 "$REFRAIN" replay --rank 1 trace
+    expect_status 134
+    expect_in "$stderr" "no difference"
+    [ "$output" = "$(grep '^rank 1' <<< "$expected")" ]
+}
+
+@test "Open MPI: alone, a crash while nobody has seen what a receive took" { check_unseen openmpi 1; }
+@test "MPICH: alone, a crash while nobody has seen what a receive took" { check_unseen mpich 1; }
+@test "Open MPI: alone, a crash behind a freed receive" { check_unseen openmpi 2; }
+@test "MPICH: alone, a crash behind a freed receive" { check_unseen mpich 2; }
+
 # One thread of rank 1 crashes while three others are in MPI.
 check_thread_crash() {
     record_until "$1" bad thr_crash "${@:2}"
