@@ -3,6 +3,7 @@
 import argparse
 import datetime
 import json
+import math
 import os
 import platform
 import re
@@ -30,6 +31,13 @@ Run = namedtuple("Run", "wall cpu inside output ranks")
 Spread = namedtuple("Spread", "median low high")
 
 
+# A ratio is measured in at most so many times the rounds while its verdict is open.
+MORE_ROUNDS = 4
+MORE_ROUNDS_TEXT = f"""There are up to {MORE_ROUNDS} times as many rounds for rows of which it could not be told
+otherwise whether they reach the goal: whose median was nearer to it than its error, about the
+distance of the quartiles divided by the root of the number of rounds."""
+
+
 class Failure(Exception):
     """The benchmark cannot be trusted, or cannot go on."""
 
@@ -48,6 +56,12 @@ def spread(values):
         return Spread(values[0], values[0], values[0])
     low, median, high = statistics.quantiles(values, n=4, method="inclusive")
     return Spread(median, low, high)
+
+
+def is_open(values, goal):
+    """Is the median nearer to the goal than its error?"""
+    value = spread(values)
+    return abs(value.median - goal) < (value.high - value.low) / math.sqrt(len(values))
 
 
 def at_full_speed(rounds):
