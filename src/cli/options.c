@@ -44,6 +44,7 @@ bool rf_verb_takes(const struct rf_verb *verb, const struct rf_option *option) {
 static bool store(const struct rf_option *option, const char *argument, struct rf_options *options,
                   struct rf_error *error) {
     void *field = (char *)options + option->field;
+    bool digits = argument && *argument >= '0' && *argument <= '9';
     char *end = NULL;
     errno = 0;
     switch (option->type) {
@@ -56,15 +57,16 @@ static bool store(const struct rf_option *option, const char *argument, struct r
                                     option->name, option->argument);
     case RF_TYPE_WHOLE:
         *(uint64_t *)field = strtoull(argument, &end, 10);
-        if (*argument < '0' || *argument > '9' || *end || errno)
-            return rf_fail(error, RF_EXIT_USAGE, "--%s %s: not a whole number", option->name,
-                           argument);
+        if (!digits || *end || errno)
+            return rf_fail(error, RF_EXIT_USAGE, "--%s %s: %s", option->name, argument,
+                           digits && errno && !*end ? "too large" : "not a whole number");
         return true;
     case RF_TYPE_SECONDS:
         *(double *)field = strtod(argument, &end);
-        if (*argument < '0' || *argument > '9' || *end || errno || *(double *)field > 1e9)
-            return rf_fail(error, RF_EXIT_USAGE, "--%s %s: not a number of seconds", option->name,
-                           argument);
+        if (!digits || *end || errno || *(double *)field > 1e9)
+            return rf_fail(error, RF_EXIT_USAGE, "--%s %s: %s", option->name, argument,
+                           digits && *(double *)field > 1e9 && !*end ? "too large"
+                                                                     : "not a number of seconds");
         return true;
     }
     return false;

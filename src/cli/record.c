@@ -179,10 +179,9 @@ static void announce(const struct rf_summary *summary, const struct rf_new_trace
         rf_say_hint("refrain %s", verb);
         return;
     }
-    char *words[] = {trace->shown, NULL};
-    char *quoted = rf_command_text(words);
-    rf_say_hint("refrain %s %s", verb, quoted);
-    free(quoted);
+    char *named = rf_named(trace->shown);
+    rf_say_hint("refrain %s%s", verb, named);
+    free(named);
 }
 
 /* Nothing is in the trace: it is taken away again, and `latest` is what it was. */

@@ -41,8 +41,8 @@ struct rf_summary {
 /* Finds the site of the call in flight or, if there is none, of the last event. */
 void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint32_t last);
 
-/* Reads every rank's file to its end. Damage is noted, not an error; false only when the directory
-   itself cannot be read. */
+/* Reads every rank's file to its end. `manifest`: NULL if it is damaged. Damage is noted, not an
+   error; false only when the directory itself cannot be read. */
 bool rf_summary_read(const char *directory, const json_t *manifest, struct rf_summary *summary,
                      struct rf_error *error);
 void rf_summary_free(struct rf_summary *summary);
