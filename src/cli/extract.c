@@ -101,7 +101,8 @@ static int extract_now(struct rf_rerun *rerun, const struct rf_options *options,
     char *keep = rf_ranks_text(chosen.ranks, chosen.count);
     enum rf_verdict verdict;
     int code = rf_rerun_job(rerun, &silent, keep, &verdict);
-    if (verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT) {
+    if (verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT ||
+        verdict == RF_VERDICT_OTHER_STATUS) {
         code = accept(rerun, options, &chosen, some, code);
     } else {
         for (size_t i = 0; i < chosen.count; i++)

@@ -319,12 +319,17 @@ struct rf_thread_counts rf_summary_threads(const struct rf_summary *summary) {
     return all;
 }
 
-char *rf_summary_threads_text(const struct rf_summary *summary) {
+char *rf_summary_threads_text(const struct rf_summary *summary, uint64_t played) {
     struct rf_thread_counts all = rf_summary_threads(summary);
     if (!all.exists)
         return rf_copy("");
-    return rf_text(", %u thread%s, %llu operation%s", (unsigned)all.threads, rf_plural(all.threads),
-                   (unsigned long long)all.operations, rf_plural(all.operations));
+    char *some =
+        played < all.operations ? rf_text("%llu of ", (unsigned long long)played) : rf_copy("");
+    char *text =
+        rf_text(", %u thread%s, %s%llu operation%s", (unsigned)all.threads, rf_plural(all.threads),
+                some, (unsigned long long)all.operations, rf_plural(all.operations));
+    free(some);
+    return text;
 }
 
 uint64_t rf_directory_bytes(const char *directory) {
