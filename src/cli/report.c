@@ -148,7 +148,9 @@ void rf_hint_info(const struct rf_replayed *replayed) {
 }
 
 static void print_reason(bool *first, const char *text) {
-    fprintf(stderr, "  %-9s %s\n", *first ? "likely" : "", text);
+    fprintf(stderr, "  %-9s ", *first ? "likely" : "");
+    rf_print_plain(text, stderr);
+    fputc('\n', stderr);
     *first = false;
 }
 

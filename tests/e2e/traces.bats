@@ -185,6 +185,8 @@ expect_state() {
     expect_in "$output" "trace      $shown"
     expect_in "$output" 'directory  /tmp/\x1b[2J'
     expect_in "$stderr" "$shown: the trace holds no rank"
+    run_apart "$REFRAIN" doctor -- $'./a\e[31mb'
+    [[ ! $output$stderr == *$'\e'* ]]
     # A hint is for a shell, which knows what it means.
     run_apart "$REFRAIN" extract "$name"
     expect_in "$stderr" "hint: refrain extract --rank 0 \$'$shown'"
