@@ -38,7 +38,7 @@ int rf_become(char **words) {
     launch.run = words[2];
     launch.adapter = words[3];
     launch.scheme = words[4];
-    json_t *manifest = rf_manifest_load(words[0], &error);
+    json_t *manifest = rf_manifest_load(words[0], NULL, &error);
     if (!manifest)
         return rf_report_error(&error);
     launch.order = rf_manifest_order(manifest);

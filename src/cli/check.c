@@ -17,13 +17,16 @@ static void print_rank(int number, const struct rf_rank_summary *rank, struct rf
     if (!rank) {
         printf("rank %d: missing: it has no file\n", number);
     } else if (rank->damaged) {
-        printf("rank %d: damaged: %s; %" PRIu64 " event%s before it %s usable\n", number,
-               rank->error.text, rank->events, rf_plural(rank->events),
-               rank->events == 1 ? "is" : "are");
+        char *damage = rf_plain(rank->error.text);
+        printf("rank %d: damaged: %s; %" PRIu64 " event%s before it %s usable\n", number, damage,
+               rank->events, rf_plural(rank->events), rank->events == 1 ? "is" : "are");
+        free(damage);
     } else {
         char *ending = rf_ending_text(rank, symbols);
-        printf("rank %d: whole: %" PRIu64 " event%s, %s\n", number, rank->events,
-               rf_plural(rank->events), ending);
+        printf("rank %d: whole: %" PRIu64 " event%s, ", number, rank->events,
+               rf_plural(rank->events));
+        rf_print_plain(ending, stdout);
+        putchar('\n');
         free(ending);
     }
 }
@@ -43,15 +46,24 @@ static json_t *rank_object(int number, const struct rf_rank_summary *rank,
     return object;
 }
 
-static int examine(const struct rf_options *options, const char *path,
-                   const struct rf_summary *summary) {
+/* `damage`: of the manifest, or NULL. */
+static void print_facts(const char *path, const char *damage, bool whole, json_t *ranks) {
+    json_t *object = json_pack("{s:o,s:b,s:s,s:O}", "trace", rf_utf8_json(path), "whole", whole,
+                               "manifest", damage ? "damaged" : "whole", "ranks", ranks);
+    if (damage)
+        json_object_set_new(object, "damage", rf_utf8_json(damage));
+    json_dumpf(object, stdout, JSON_INDENT(2));
+    putchar('\n');
+    json_decref(object);
+}
+
+/* Says of every rank how it is; returns how many are bad. */
+static int examine_ranks(const struct rf_options *options, const struct rf_summary *summary,
+                         json_t *list, size_t *size) {
     struct rf_symbols *symbols = rf_symbols_new();
-    json_t *list = json_array();
     int bad = 0;
-    size_t size;
-    int *numbers = rf_summary_numbers(summary, &size);
-    rf_pager_begin();
-    for (size_t i = 0; i < size; i++) {
+    int *numbers = rf_summary_numbers(summary, size);
+    for (size_t i = 0; i < *size; i++) {
         const struct rf_rank_summary *rank = rf_summary_rank(summary, numbers[i]);
         bad += !rank || rank->damaged;
         if (options->json)
@@ -60,39 +72,58 @@ static int examine(const struct rf_options *options, const char *path,
             print_rank(numbers[i], rank, symbols);
     }
     free(numbers);
-    if (options->json) {
-        json_t *object = json_pack("{s:o,s:b,s:O}", "trace", rf_utf8_json(path), "whole",
-                                   bad == 0 && size > 0, "ranks", list);
-        json_dumpf(object, stdout, JSON_INDENT(2));
+    rf_symbols_free(symbols);
+    return bad;
+}
+
+/* `damage`: of the manifest, or NULL. */
+static int examine(const struct rf_options *options, const char *path, const char *damage,
+                   const struct rf_summary *summary) {
+    json_t *list = json_array();
+    size_t size;
+    rf_pager_begin();
+    if (damage && !options->json) {
+        fputs("manifest: damaged: ", stdout);
+        rf_print_plain(damage, stdout);
         putchar('\n');
-        json_decref(object);
     }
+    size_t bad = (size_t)examine_ranks(options, summary, list, &size);
+    bool whole = bad == 0 && size > 0 && !damage;
+    if (options->json)
+        print_facts(path, damage, whole, list);
     rf_pager_end();
     json_decref(list);
-    rf_symbols_free(symbols);
-    if (bad == 0 && size > 0)
+    if (whole)
         return RF_EXIT_OK;
     struct rf_error error = {0};
+    const char *shown = rf_shown_path(path);
     if (size == 0)
-        rf_fail(&error, RF_EXIT_TRACE, "%s: the trace holds no rank at all", rf_shown_path(path));
+        rf_fail(&error, RF_EXIT_TRACE, "%s: the trace holds no rank at all", shown);
+    else if (damage)
+        rf_fail(&error, RF_EXIT_TRACE, "%s: the manifest is damaged; %zu of %zu ranks %s whole",
+                shown, size - bad, size, size - bad == 1 ? "is" : "are");
     else
-        rf_fail(&error, RF_EXIT_TRACE, "%s: %d of %zu ranks %s damaged or missing",
-                rf_shown_path(path), bad, size, bad == 1 ? "is" : "are");
-    rf_hint(&error, "refrain dump %s", rf_shown_path(path));
+        rf_fail(&error, RF_EXIT_TRACE, "%s: %zu of %zu ranks %s damaged or missing", shown, bad,
+                size, bad == 1 ? "is" : "are");
+    char *named = rf_named(shown);
+    rf_hint(&error, "refrain dump%s", named);
+    free(named);
     return rf_report_error(&error);
 }
 
 int rf_verb_check(const struct rf_options *options) {
-    struct rf_error error = {0};
+    struct rf_error error = {0}, unreadable = {0};
     struct rf_summary summary = {0};
     json_t *manifest = NULL;
+    bool damaged = false;
     char *path = rf_find_trace(options->trace, &error);
     int code;
-    if (!path || !(manifest = rf_manifest_load(path, &error)) ||
-        !rf_summary_read(path, manifest, &summary, &error))
+    if (!path || (!(manifest = rf_manifest_load(path, &damaged, &error)) && !damaged))
         code = rf_report_error(&error);
+    else if (!rf_summary_read(path, manifest, &summary, &unreadable))
+        code = rf_report_error(&unreadable);
     else
-        code = examine(options, path, &summary);
+        code = examine(options, path, damaged ? error.text : NULL, &summary);
     rf_summary_free(&summary);
     json_decref(manifest);
     free(path);

@@ -17,7 +17,15 @@ static bool number_after(char *colon, uint64_t *value) {
     return colon[1] >= '0' && colon[1] <= '9' && !*end && !errno && *value > 0;
 }
 
-static bool parse_place(const char *text, struct rf_place *place, struct rf_error *error) {
+static bool hint_debug(const char *trace, const char *words, struct rf_error *error) {
+    char *named = rf_named(trace);
+    rf_hint(error, "refrain debug %s%s", words, named);
+    free(named);
+    return false;
+}
+
+static bool parse_place(const char *text, const char *trace, struct rf_place *place,
+                        struct rf_error *error) {
     uint64_t last, line;
     place->where = rf_copy(text);
     place->times = 1;
@@ -34,7 +42,7 @@ static bool parse_place(const char *text, struct rf_place *place, struct rf_erro
     if (good)
         return true;
     rf_fail(error, RF_EXIT_USAGE, "--at %s: not a line of the source", text);
-    return rf_hint(error, "refrain debug --rank 0 --at work.c:33");
+    return hint_debug(trace, "--rank 0 --at work.c:33", error);
 }
 
 /* What is wrong with the command line itself. */
@@ -43,7 +51,7 @@ static bool check_options(struct rf_debug *debug, struct rf_error *error) {
     if (!options->ranks && !options->all) {
         rf_fail(error, RF_EXIT_USAGE,
                 "debug: --rank is missing: which rank is to be looked at? (--all: every one)");
-        return rf_hint(error, "refrain debug --rank 0");
+        return hint_debug(options->trace, "--rank 0", error);
     }
     if (options->ranks && options->all) {
         rf_fail(error, RF_EXIT_USAGE, "--all, --rank: one rank can be looked at, or every one");
@@ -53,7 +61,7 @@ static bool check_options(struct rf_debug *debug, struct rf_error *error) {
         rf_fail(error, RF_EXIT_USAGE, "--at, --event: only one place to stop can be given");
         return rf_hint(error, "refrain debug -h");
     }
-    return !options->at || parse_place(options->at, &debug->place, error);
+    return !options->at || parse_place(options->at, options->trace, &debug->place, error);
 }
 
 static bool find_tools(struct rf_debug *debug, struct rf_error *error) {

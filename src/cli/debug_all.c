@@ -67,7 +67,8 @@ static int show(struct rf_debug *debug) {
 
 int rf_debug_all(struct rf_debug *debug) {
     struct rf_error error = {0};
-    if (!some_have_event(debug, &error) || (!debug->options->batch && !rf_panes_possible(&error)))
+    if (!some_have_event(debug, &error) ||
+        (!debug->options->batch && !rf_panes_possible(debug->rerun.named, &error)))
         return rf_report_error(&error);
     int code = extract_missing(debug);
     if (code != RF_EXIT_OK)

@@ -49,8 +49,14 @@ static bool is_executable(const char *path) {
     return access(path, X_OK) == 0 && stat(path, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-static const char *why_not(const char *path) {
-    return access(path, X_OK) != 0 ? strerror(errno) : "not a file";
+static const char *why_not(const char *word) {
+    struct stat facts;
+    bool directory = stat(word, &facts) == 0 && S_ISDIR(facts.st_mode);
+    if (strcmp(word, ".") == 0 || strcmp(word, "..") == 0)
+        return "it is a directory";
+    if (!strchr(word, '/'))
+        return directory ? "not found in PATH, and here it is a directory" : "not found in PATH";
+    return access(word, X_OK) != 0 ? strerror(errno) : "not a file";
 }
 
 char *rf_find_executable(const char *word) {
@@ -307,7 +313,7 @@ bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf
     char *first = rf_find_executable(command[0]);
     if (!first)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s: %s", command[0],
-                       strchr(command[0], '/') ? why_not(command[0]) : "not found in PATH");
+                       why_not(command[0]));
     const char *how = "";
     detected->launcher = rf_launcher_of(first, &how);
     free(first);

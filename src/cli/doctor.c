@@ -239,8 +239,10 @@ static void print_text(const struct findings *findings) {
         const struct finding *finding = &findings->list[i];
         const char *words[] = {"ok", "note", "FAIL"};
         const char *colour[] = {colours.good, colours.dim, colours.bad};
-        printf("%s%-4s%s  %-9s %s\n", colour[finding->verdict], words[finding->verdict],
-               colours.off, finding->topic, finding->text);
+        printf("%s%-4s%s  %-9s ", colour[finding->verdict], words[finding->verdict], colours.off,
+               finding->topic);
+        rf_print_plain(finding->text, stdout);
+        putchar('\n');
     }
 }
 

@@ -188,8 +188,9 @@ static int count_ranks(const char *path, const int *numbers, size_t count) {
 }
 
 /* The ranks to show: those asked for, or all; one without a file will be missed. */
-static bool choose(const char *path, bool sparse, const char *list, bool **chosen, int *size,
-                   struct rf_error *error) {
+static bool choose(const char *path, bool sparse, const struct rf_options *options, bool **chosen,
+                   int *size, struct rf_error *error) {
+    const char *list = options->ranks;
     int *numbers = NULL;
     size_t count = 0;
     if (!rf_trace_ranks(path, &numbers, &count, error))
@@ -204,44 +205,65 @@ static bool choose(const char *path, bool sparse, const char *list, bool **chose
     if (!*size)
         return rf_fail(error, RF_EXIT_TRACE, "%s: the trace holds no rank at all",
                        rf_shown_path(path));
-    return !list || rf_ranks_parse(list, *size, "dump", *chosen, error);
+    char *named = rf_named(options->trace);
+    bool good = !list || rf_ranks_parse(list, *size, "dump", named, *chosen, error);
+    free(named);
+    return good;
 }
 
-int rf_verb_dump(const struct rf_options *options) {
-    struct rf_error error = {0};
-    json_t *manifest = NULL;
-    bool *chosen = NULL;
-    int size = 0, code = RF_EXIT_OK;
-    char *path = rf_find_trace(options->trace, &error);
-    if (!path || !(manifest = rf_manifest_load(path, &error)) ||
-        !choose(path, !rf_is_mpi(rf_manifest_mpi(manifest)), options->ranks, &chosen, &size,
-                &error)) {
-        json_decref(manifest);
-        free(chosen);
-        free(path);
-        return rf_report_error(&error);
-    }
+/* What can be read of the other ranks is shown even if one is damaged. False with the first error.
+ */
+static bool dump_ranks(const struct rf_options *options, const char *path, const json_t *manifest,
+                       const bool *chosen, int size, struct rf_error *first) {
     struct rf_symbols *symbols = rf_symbols_new();
-    struct rf_error first = {0};
+    struct rf_error error = {0};
+    bool good = true;
     rf_pager_begin();
     if (!options->json)
         printf("%5s %9s  %-6s %-16s %-20s %s\n", "rank", "event", "kind", "function", "at", "what");
     for (int rank = 0; rank < size; rank++)
         if (chosen[rank] && !dump_rank(path, manifest, rank, options, symbols, &error)) {
-            /* What can be read of the other ranks is shown all the same. */
-            if (code == RF_EXIT_OK)
-                first = error;
-            code = RF_EXIT_TRACE;
+            if (good)
+                *first = error;
+            good = false;
         }
     rf_pager_end();
-    if (code != RF_EXIT_OK) {
-        if (!first.hint[0])
-            rf_hint(&first, "refrain check %s", options->trace ? options->trace : "");
-        rf_report_error(&first);
-    }
     rf_symbols_free(symbols);
-    json_decref(manifest);
+    return good;
+}
+
+/* `damage`: of the manifest, or NULL. */
+static bool dump_trace(const struct rf_options *options, const char *path, const json_t *manifest,
+                       const struct rf_error *damage, struct rf_error *error) {
+    /* Who the ranks are is not known without the manifest: those that have files. */
+    bool sparse = damage || !rf_is_mpi(rf_manifest_mpi(manifest));
+    bool *chosen = NULL;
+    int size = 0;
+    bool good = choose(path, sparse, options, &chosen, &size, error);
+    if (good) {
+        good = dump_ranks(options, path, manifest, chosen, size, error) && !damage;
+        if (damage)
+            *error = *damage;
+        if (!good && !error->hint[0]) {
+            char *named = rf_named(options->trace);
+            rf_hint(error, "refrain check%s", named);
+            free(named);
+        }
+    }
     free(chosen);
+    return good;
+}
+
+int rf_verb_dump(const struct rf_options *options) {
+    struct rf_error error = {0};
+    json_t *manifest = NULL;
+    bool damaged = false, good = false;
+    char *path = rf_find_trace(options->trace, &error);
+    if (path && ((manifest = rf_manifest_load(path, &damaged, &error)) || damaged)) {
+        struct rf_error damage = error;
+        good = dump_trace(options, path, manifest, damaged ? &damage : NULL, &error);
+    }
+    json_decref(manifest);
     free(path);
-    return code;
+    return good ? RF_EXIT_OK : rf_report_error(&error);
 }

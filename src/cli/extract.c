@@ -101,7 +101,8 @@ static int extract_now(struct rf_rerun *rerun, const struct rf_options *options,
     char *keep = rf_ranks_text(chosen.ranks, chosen.count);
     enum rf_verdict verdict;
     int code = rf_rerun_job(rerun, &silent, keep, &verdict);
-    if (verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT) {
+    if (verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT ||
+        verdict == RF_VERDICT_OTHER_STATUS) {
         code = accept(rerun, options, &chosen, some, code);
     } else {
         for (size_t i = 0; i < chosen.count; i++)
@@ -138,7 +139,9 @@ int rf_verb_extract(const struct rf_options *options) {
     if (!options->ranks) {
         rf_fail(&error, RF_EXIT_USAGE,
                 "extract: --rank is missing: which ranks are to be extracted?");
-        rf_hint(&error, "refrain extract --rank 0");
+        char *named = rf_named(options->trace);
+        rf_hint(&error, "refrain extract --rank 0%s", named);
+        free(named);
         return rf_report_error(&error);
     }
     if (!rf_rerun_open(&rerun, options, &error) ||
@@ -147,7 +150,8 @@ int rf_verb_extract(const struct rf_options *options) {
         code = rf_report_error(&error);
     } else {
         marked = rf_allocate((size_t)rerun.summary.size, sizeof *marked);
-        code = rf_ranks_parse(options->ranks, rerun.summary.size, "extract", marked, &error)
+        code = rf_ranks_parse(options->ranks, rerun.summary.size, "extract", rerun.named, marked,
+                              &error)
                    ? rf_extract(&rerun, options, marked, false)
                    : rf_report_error(&error);
     }

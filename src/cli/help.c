@@ -1,5 +1,6 @@
 #include "help.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -41,20 +42,41 @@ void rf_short_help(const struct rf_verb *verb, FILE *out) {
     }
 }
 
+/* man does not notice when what it prints to a file is lost. */
+static void copy_output(int from) {
+    FILE *pages = fdopen(from, "re");
+    char block[4096];
+    size_t length;
+    while (pages && (length = fread(block, 1, sizeof block, pages)) > 0)
+        fwrite(block, 1, length, stdout);
+    if (pages)
+        fclose(pages);
+}
+
+/* On a terminal it has its own pager. True if it has shown the page. */
+static bool run_man(const char *man, const char *page) {
+    int ends[2] = {-1, -1};
+    bool copies = !isatty(STDOUT_FILENO) && pipe2(ends, O_CLOEXEC) == 0;
+    pid_t child = fork();
+    if (child == 0) {
+        if (copies)
+            dup2(ends[1], STDOUT_FILENO);
+        execl(man, "man", page, (char *)NULL);
+        _exit(127);
+    }
+    if (copies) {
+        close(ends[1]);
+        copy_output(ends[0]);
+    }
+    int status = child > 0 ? rf_launch_wait(child) : -1;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 int rf_show_manual(const struct rf_verb *verb) {
     char *name = verb ? rf_text("refrain-%s", verb->name) : rf_copy("refrain");
     char *page = rf_find_manual(name);
     char *man = rf_find_executable("man");
-    int status = -1;
-    if (page && man) {
-        pid_t child = fork();
-        if (child == 0) {
-            execl(man, "man", page, (char *)NULL);
-            _exit(127);
-        }
-        status = child > 0 ? rf_launch_wait(child) : -1;
-    }
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    if (!page || !man || !run_man(man, page))
         rf_short_help(verb, stdout);
     free(man);
     free(page);

@@ -140,13 +140,50 @@ static void print_json(const char *path, json_t *manifest, const struct rf_summa
     json_decref(object);
 }
 
+/* What comes from outside may hold anything. */
+static void print_line(const char *title, const char *text) {
+    printf("%-10s ", title);
+    rf_print_plain(text, stdout);
+    putchar('\n');
+}
+
+/* Each node of MCAPI adds its own name to that of the library. */
+static char *library_text(const json_t *manifest, const struct rf_summary *summary) {
+    const char *library = library_of(summary);
+    const char *end = strstr(library, ", domain ");
+    return *library ? rf_text("%.*s", end ? (int)(end - library) : 255, library)
+                    : rf_copy(rf_mpi_title(rf_manifest_mpi(manifest)));
+}
+
+static char *scheme_text(const json_t *manifest) {
+    const char *check = rf_manifest_check(manifest);
+    return rf_text("%s%s%s%s, refrain %s", rf_manifest_text(manifest, "scheme"),
+                   check ? ", checksums " : "", check ? check : "",
+                   json_is_true(json_object_get(manifest, "fill")) ? ", fresh memory filled" : "",
+                   rf_manifest_text(manifest, "refrain"));
+}
+
+static void print_ranks(const struct rf_summary *summary) {
+    printf("%-10s %d", "ranks", summary->size);
+    json_t *hosts = hosts_of(summary);
+    size_t i;
+    const json_t *host;
+    json_array_foreach(hosts, i, host) {
+        fputs(i ? ", " : " on ", stdout);
+        rf_print_plain(json_string_value(host), stdout);
+    }
+    putchar('\n');
+    json_decref(hosts);
+}
+
 static void print_run(const json_t *manifest, const struct rf_summary *summary) {
     char **words = rf_manifest_command(manifest);
     char *command = rf_command_text(words), *directory = rf_manifest_directory(manifest);
-    const char *library = library_of(summary);
-    printf("command    %s\n", command);
-    printf("directory  %s\n", directory);
-    printf("recorded   %s", rf_manifest_text(manifest, "started"));
+    char *library = library_text(manifest, summary), *scheme = scheme_text(manifest);
+    print_line("command", command);
+    print_line("directory", directory);
+    printf("%-10s ", "recorded");
+    rf_print_plain(rf_manifest_text(manifest, "started"), stdout);
     const json_t *duration = json_object_get(manifest, "duration");
     const json_t *status = json_object_get(manifest, "status");
     if (rf_manifest_complete(manifest))
@@ -154,24 +191,13 @@ static void print_run(const json_t *manifest, const struct rf_summary *summary) 
                (int)json_integer_value(status));
     else
         puts(", and cut off: the recording is running or refrain was killed");
-    /* Each node of MCAPI adds its own name. */
-    const char *end = strstr(library, ", domain ");
-    printf("%-10s %.*s\n", rf_is_mpi(rf_manifest_mpi(manifest)) ? "MPI" : "library",
-           end ? (int)(end - library) : 255,
-           *library ? library : rf_mpi_title(rf_manifest_mpi(manifest)));
-    printf("ranks      %d", summary->size);
-    json_t *hosts = hosts_of(summary);
-    size_t i;
-    const json_t *host;
-    json_array_foreach(hosts, i, host) printf("%s%s", i ? ", " : " on ", json_string_value(host));
-    const char *check = rf_manifest_check(manifest);
-    printf("\nscheme     %s%s%s%s, refrain %s\n", rf_manifest_text(manifest, "scheme"),
-           check ? ", checksums " : "", check ? check : "",
-           json_is_true(json_object_get(manifest, "fill")) ? ", fresh memory filled" : "",
-           rf_manifest_text(manifest, "refrain"));
+    print_line(rf_is_mpi(rf_manifest_mpi(manifest)) ? "MPI" : "library", library);
+    print_ranks(summary);
+    print_line("scheme", scheme);
     if (rf_manifest_values(manifest))
-        printf("values     %s\n", rf_manifest_values(manifest));
-    json_decref(hosts);
+        print_line("values", rf_manifest_values(manifest));
+    free(scheme);
+    free(library);
     free(command);
     rf_manifest_free_command(words);
     free(directory);
@@ -199,7 +225,7 @@ static void print_extracted(const char *path, const struct rf_summary *summary) 
 static void print_text(const char *path, const json_t *manifest, const struct rf_summary *summary,
                        struct rf_symbols *symbols, bool verbose) {
     char size[RF_SIZE_TEXT];
-    printf("trace      %s\n", rf_shown_path(path));
+    print_line("trace", rf_shown_path(path));
     print_run(manifest, summary);
     printf("size       %s", rf_size_text(rf_directory_bytes(path), size));
     if (summary->events)
@@ -229,7 +255,7 @@ int rf_verb_info(const struct rf_options *options) {
     struct rf_summary summary = {0};
     json_t *manifest = NULL;
     char *path = rf_find_trace(options->trace, &error);
-    if (!path || !(manifest = rf_manifest_load(path, &error)) ||
+    if (!path || !(manifest = rf_manifest_load(path, NULL, &error)) ||
         !rf_summary_read(path, manifest, &summary, &error)) {
         json_decref(manifest);
         free(path);

@@ -59,7 +59,11 @@ static bool take_named(struct rf_new_trace *trace, const char *output, struct rf
         rf_fail(error, RF_EXIT_ENVIRONMENT,
                 "%s: already exists and is not an empty directory; a trace is never overwritten",
                 output);
-        return rf_hint(error, "refrain record -o %s-2 COMMAND...", output);
+        char *other = rf_text("%s-2", output), *named = rf_named(other);
+        rf_hint(error, "refrain record -o%s COMMAND...", named);
+        free(named);
+        free(other);
+        return false;
     }
     if (access(output, W_OK | X_OK) != 0)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot write into %s: %s", output,

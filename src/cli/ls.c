@@ -32,18 +32,31 @@ static int by_time(const void *left, const void *right) {
     return order ? order : strcmp(a->path, b->path);
 }
 
+/* Is every file there that the recording ended with? What is in them is the matter of `check`. */
+static bool has_all_files(const char *path, const json_t *manifest, const int *ranks,
+                          size_t count) {
+    struct rf_error ignored;
+    if (count == 0 || json_integer_value(json_object_get(manifest, "ranks")) > (json_int_t)count)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (rf_thread_log_missing(path, manifest, ranks[i], &ignored))
+            return false;
+    return true;
+}
+
 static struct row read_row(const char *path, bool latest) {
     struct rf_error ignored = {0};
     struct row row = {.path = rf_copy(path), .latest = latest, .bytes = rf_directory_bytes(path)};
     int *numbers = NULL;
-    if (rf_trace_ranks(path, &numbers, &row.ranks, &ignored))
-        free(numbers);
-    json_t *manifest = rf_manifest_load(path, &ignored);
+    rf_trace_ranks(path, &numbers, &row.ranks, &ignored);
+    json_t *manifest = rf_manifest_load(path, NULL, &ignored);
     if (manifest) {
         char **words = rf_manifest_command(manifest);
         row.command = rf_command_text(words);
         row.started = rf_copy(rf_manifest_text(manifest, "started"));
-        row.state = rf_copy(rf_manifest_text(manifest, "state"));
+        bool whole =
+            !rf_manifest_complete(manifest) || has_all_files(path, manifest, numbers, row.ranks);
+        row.state = rf_copy(whole ? rf_manifest_text(manifest, "state") : "damaged");
         rf_manifest_free_command(words);
         json_decref(manifest);
     } else {
@@ -51,6 +64,7 @@ static struct row read_row(const char *path, bool latest) {
         row.started = rf_copy("?");
         row.state = rf_copy("damaged");
     }
+    free(numbers);
     return row;
 }
 
@@ -94,11 +108,21 @@ static void print_json(const struct row *rows, size_t count) {
     json_decref(list);
 }
 
-static void print_text(const struct row *rows, size_t count) {
+static void make_plain(char **text) {
+    char *plain = rf_plain(*text);
+    free(*text);
+    *text = plain;
+}
+
+static void print_text(struct row *rows, size_t count) {
     size_t widest = strlen("trace");
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        make_plain(&rows[i].path);
+        make_plain(&rows[i].started);
+        make_plain(&rows[i].state);
         if (strlen(rows[i].path) > widest)
             widest = strlen(rows[i].path);
+    }
     printf("  %-*s  %-9s  %5s  %-20s  %10s  %s\n", (int)widest, "trace", "state", "ranks",
            "recorded", "size", "command");
     for (size_t i = 0; i < count; i++) {

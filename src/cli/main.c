@@ -14,12 +14,18 @@
 
 static int unknown(const char *word) {
     struct rf_error error = {0};
+    static const char *const options[] = {"help", "version"};
     const char *names[RF_VERBS];
     for (size_t i = 0; i < RF_VERBS; i++)
         names[i] = rf_verbs[i].name;
-    const char *what = word[0] == '-' ? "option" : "verb";
-    const char *nearest = word[0] == '-' ? NULL : rf_suggest(word, names, RF_VERBS);
-    if (nearest) {
+    bool option = word[0] == '-';
+    const char *what = option ? "option" : "verb";
+    const char *nearest = option ? rf_suggest(word + strspn(word, "-"), options, 2)
+                                 : rf_suggest(word, names, RF_VERBS);
+    if (nearest && option) {
+        rf_fail(&error, RF_EXIT_USAGE, "%s: unknown option, did you mean --%s?", word, nearest);
+        rf_hint(&error, "refrain --%s", nearest);
+    } else if (nearest) {
         rf_fail(&error, RF_EXIT_USAGE, "%s: unknown %s, did you mean %s?", word, what, nearest);
         rf_hint(&error, "refrain %s -h", nearest);
     } else {
@@ -47,17 +53,17 @@ int main(int argc, char **argv) {
     const char *word = argv[1];
     if (strcmp(word, "-h") == 0) {
         rf_short_help(NULL, stdout);
-        return RF_EXIT_OK;
+        return printed(RF_EXIT_OK);
     }
     if (strcmp(word, "--help") == 0)
-        return rf_show_manual(NULL);
+        return printed(rf_show_manual(NULL));
     if (strcmp(word, "--version") == 0) {
         puts("refrain " REFRAIN_VERSION);
-        return RF_EXIT_OK;
+        return printed(RF_EXIT_OK);
     }
     /* For the build and for ourselves; not part of the surface. */
     if (strcmp(word, "--generate") == 0)
-        return rf_generate(argv + 2);
+        return printed(rf_generate(argv + 2));
     if (strcmp(word, "--probe") == 0)
         return rf_doctor_probe(argv + 2);
     if (strcmp(word, "--become") == 0)
@@ -76,9 +82,9 @@ int main(int argc, char **argv) {
         return rf_report_error(&error);
     if (options.short_help) {
         rf_short_help(verb, stdout);
-        return RF_EXIT_OK;
+        return printed(RF_EXIT_OK);
     }
     if (options.manual)
-        return rf_show_manual(verb);
+        return printed(rf_show_manual(verb));
     return printed(verb->run(&options));
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "environment.h"
+#include "location.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -83,10 +84,28 @@ static bool valid(const json_t *manifest) {
            json_is_string(json_object_get(json_object_get(manifest, "mpi"), "name"));
 }
 
-json_t *rf_manifest_load(const char *directory, struct rf_error *error) {
+static long long format_of(const json_t *manifest) {
+    return json_integer_value(json_object_get(manifest, "format"));
+}
+
+/* What is wrong with what was read; NULL: nothing. */
+static const char *damage_of(const json_t *manifest) {
+    if (!json_is_object(manifest))
+        return "it is no object";
+    if (!json_is_integer(json_object_get(manifest, "format")))
+        return "it has no format";
+    /* What other versions have in theirs is not known. */
+    if (format_of(manifest) != RF_MANIFEST_FORMAT)
+        return NULL;
+    return valid(manifest) ? NULL : "a member is missing or of the wrong type";
+}
+
+json_t *rf_manifest_load(const char *directory, bool *damaged, struct rf_error *error) {
     char *path = rf_text("%s/manifest.json", directory);
     json_error_t cause;
     json_t *manifest = NULL;
+    const char *damage = NULL;
+    bool other = false;
     FILE *file = fopen(path, "re");
     if (!file) {
         rf_fail(error, RF_EXIT_TRACE,
@@ -94,20 +113,26 @@ json_t *rf_manifest_load(const char *directory, struct rf_error *error) {
                 strerror(errno));
         rf_hint(error, "refrain ls");
     } else if (!(manifest = json_loadf(file, 0, &cause))) {
-        rf_fail(error, RF_EXIT_TRACE, "%s is damaged: line %d: %s", path, cause.line, cause.text);
-    } else if (json_integer_value(json_object_get(manifest, "format")) != RF_MANIFEST_FORMAT) {
+        damage = cause.text;
+        rf_fail(error, RF_EXIT_TRACE, "%s is damaged: line %d: %s", path, cause.line, damage);
+    } else if ((damage = damage_of(manifest))) {
+        rf_fail(error, RF_EXIT_TRACE, "%s is damaged: %s", path, damage);
+    } else if ((other = format_of(manifest) != RF_MANIFEST_FORMAT)) {
         rf_fail(error, RF_EXIT_TRACE,
                 "%s: format %lld is of another version of Refrain; this one reads format %d", path,
-                (long long)json_integer_value(json_object_get(manifest, "format")),
-                RF_MANIFEST_FORMAT);
-        json_decref(manifest);
-        manifest = NULL;
-    } else if (!valid(manifest)) {
-        rf_fail(error, RF_EXIT_TRACE, "%s is damaged: a member is missing or of the wrong type",
-                path);
+                format_of(manifest), RF_MANIFEST_FORMAT);
+    }
+    if (damage) {
+        char *named = rf_named(rf_shown_path(directory));
+        rf_hint(error, "refrain check%s", named);
+        free(named);
+    }
+    if (damage || other) {
         json_decref(manifest);
         manifest = NULL;
     }
+    if (damaged)
+        *damaged = damage != NULL;
     if (file)
         fclose(file);
     free(path);

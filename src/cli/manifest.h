@@ -18,8 +18,9 @@ json_t *rf_manifest_new(char *const *command, const char *mpi, const char *schem
 
 /* Replaces DIR/manifest.json as a whole: a reader sees the old or the new one. */
 bool rf_manifest_save(json_t *manifest, const char *directory, struct rf_error *error);
-/* Reads and checks it: every member that others rely on is there and of the right type. */
-json_t *rf_manifest_load(const char *directory, struct rf_error *error);
+/* Reads and checks it: every member that others rely on is there and of the right type. NULL if it
+   cannot be used; `damaged` (may be NULL) tells that it is there, and no good. */
+json_t *rf_manifest_load(const char *directory, bool *damaged, struct rf_error *error);
 
 /* Members, never NULL for a loaded manifest. */
 const char *rf_manifest_text(const json_t *manifest, const char *name)

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "text.h"
+
 struct rf_colours rf_colours_of(int descriptor) {
     const char *none = getenv("NO_COLOR");
     const char *terminal = getenv("TERM");
@@ -16,11 +18,16 @@ struct rf_colours rf_colours_of(int descriptor) {
 
 static void line(const char *prefix, const char *format, va_list arguments) {
     struct rf_colours colours = rf_colours_of(STDERR_FILENO);
+    char *text = NULL;
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
     flockfile(stderr);
     fprintf(stderr, "%s%s%s ", colours.strong, prefix, colours.off);
-    vfprintf(stderr, format, arguments);
+    /* Paths and words of the command may hold anything. */
+    rf_print_plain(text ? text : format, stderr);
     fputc('\n', stderr);
     funlockfile(stderr);
+    free(text);
 }
 
 void rf_say(const char *format, ...) {

@@ -41,6 +41,14 @@ bool rf_verb_takes(const struct rf_verb *verb, const struct rf_option *option) {
     return option->verbs >> (verb - rf_verbs) & 1;
 }
 
+/* Is it a number, which was read up to `end`? */
+static bool accept(const struct rf_option *option, const char *argument, const char *end,
+                   bool too_large, const char *otherwise, struct rf_error *error) {
+    bool number = *argument >= '0' && *argument <= '9' && !*end;
+    return (number && !too_large) || rf_fail(error, RF_EXIT_USAGE, "--%s %s: %s", option->name,
+                                             argument, number ? "too large" : otherwise);
+}
+
 static bool store(const struct rf_option *option, const char *argument, struct rf_options *options,
                   struct rf_error *error) {
     void *field = (char *)options + option->field;
@@ -56,16 +64,14 @@ static bool store(const struct rf_option *option, const char *argument, struct r
                                     option->name, option->argument);
     case RF_TYPE_WHOLE:
         *(uint64_t *)field = strtoull(argument, &end, 10);
-        if (*argument < '0' || *argument > '9' || *end || errno)
-            return rf_fail(error, RF_EXIT_USAGE, "--%s %s: not a whole number", option->name,
-                           argument);
-        return true;
+        return accept(option, argument, end, errno != 0, "not a whole number", error);
     case RF_TYPE_SECONDS:
         *(double *)field = strtod(argument, &end);
-        if (*argument < '0' || *argument > '9' || *end || errno || *(double *)field > 1e9)
-            return rf_fail(error, RF_EXIT_USAGE, "--%s %s: not a number of seconds", option->name,
-                           argument);
-        return true;
+        /* What is too small would become 0, which means never. */
+        if (errno && *(double *)field < 1)
+            end = (char *)argument;
+        return accept(option, argument, end, *(double *)field > 1e9, "not a number of seconds",
+                      error);
     }
     return false;
 }

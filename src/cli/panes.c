@@ -54,12 +54,12 @@ static enum kind find_kind(void) {
     return is_set("DISPLAY") && is_installed("xterm") ? XTERM : NOTHING;
 }
 
-bool rf_panes_possible(struct rf_error *error) {
+bool rf_panes_possible(const char *named, struct rf_error *error) {
     if (find_kind() != NOTHING)
         return true;
     if (is_installed("tmux")) {
         rf_fail(error, RF_EXIT_ENVIRONMENT, "debug --all: there is no terminal to show ranks in");
-        return rf_hint(error, "refrain debug --all --batch backtrace");
+        return rf_hint(error, "refrain debug --all --batch backtrace%s", named);
     }
     rf_fail(error, RF_EXIT_ENVIRONMENT, "tmux: not found in PATH, nor an xterm and its display");
     return rf_hint(error, "apt-get install tmux");

@@ -6,8 +6,8 @@
 
 #include "trace/error.h"
 
-/* Is there anything to show them in? */
-bool rf_panes_possible(struct rf_error *error);
+/* Is there anything to show them in? `named`: what a hint must have after it to mean the trace. */
+bool rf_panes_possible(const char *named, struct rf_error *error);
 /* Runs `refrain debug --rank R WORDS...` in a pane for every rank, and waits until all have ended.
    Returns 0, or the exit code of the first rank that has another one. */
 int rf_panes_show(int ranks, const char *const *words, bool quiet);

@@ -59,6 +59,15 @@ bool rf_places_behind(const struct rf_places *places) {
     return false;
 }
 
+uint64_t rf_places_played(const struct rf_places *places) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < places->count; i++) {
+        const struct rf_place *place = &places->place[i];
+        sum += place->done < place->recorded ? place->done : place->recorded;
+    }
+    return sum;
+}
+
 bool rf_places_wait(const struct rf_places *places) {
     for (uint32_t i = 0; i < places->count; i++)
         if (places->place[i].state == RF_PLACE_WAITS)

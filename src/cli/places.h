@@ -20,6 +20,8 @@ bool rf_places_still(const struct rf_places *places);
 
 /* Has a thread more to do than it has done, and follows its recording? */
 bool rf_places_behind(const struct rf_places *places);
+/* How many of the recorded operations its threads have done. */
+uint64_t rf_places_played(const struct rf_places *places);
 /* Does a thread wait for its turn? */
 bool rf_places_wait(const struct rf_places *places);
 

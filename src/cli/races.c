@@ -280,7 +280,9 @@ void rf_races_report(const struct rf_races *races, const char *trace, bool all) 
         print_race(&races->list[i]);
     if (!all)
         print_others(races);
-    rf_say_hint("refrain dump --rank %d %s", races->list[0].rank, trace);
+    char *named = rf_named(trace);
+    rf_say_hint("refrain dump --rank %d%s", races->list[0].rank, named);
+    free(named);
 }
 
 static json_t *access_json(const struct rf_race_access *access) {

@@ -15,7 +15,7 @@ static bool number(const char **at, long *value) {
     return true;
 }
 
-bool rf_ranks_parse(const char *list, int size, const char *verb, bool *chosen,
+bool rf_ranks_parse(const char *list, int size, const char *verb, const char *named, bool *chosen,
                     struct rf_error *error) {
     const char *at = list;
     for (;;) {
@@ -28,13 +28,13 @@ bool rf_ranks_parse(const char *list, int size, const char *verb, bool *chosen,
         }
         if (!good || last < first || (*at && *at != ',')) {
             rf_fail(error, RF_EXIT_USAGE, "--rank %s: not a list of ranks", list);
-            return rf_hint(error, "refrain %s --rank 0,3,8-11", verb);
+            return rf_hint(error, "refrain %s --rank 0,3,8-11%s", verb, named);
         }
         if (last >= size) {
             rf_fail(error, RF_EXIT_USAGE,
                     "--rank %s: there is no rank %ld, the trace has ranks 0-%d", list, last,
                     size - 1);
-            return rf_hint(error, "refrain info");
+            return rf_hint(error, "refrain info%s", named);
         }
         for (long rank = first; rank <= last; rank++)
             chosen[rank] = true;
@@ -43,14 +43,14 @@ bool rf_ranks_parse(const char *list, int size, const char *verb, bool *chosen,
     }
 }
 
-bool rf_rank_parse(const char *list, int size, const char *verb, int *rank,
+bool rf_rank_parse(const char *list, int size, const char *verb, const char *named, int *rank,
                    struct rf_error *error) {
     if (list[strspn(list, "0123456789")]) {
         rf_fail(error, RF_EXIT_USAGE, "--rank %s: %s takes one rank", list, verb);
-        return rf_hint(error, "refrain %s --rank 0", verb);
+        return rf_hint(error, "refrain %s --rank 0%s", verb, named);
     }
     bool *chosen = rf_allocate((size_t)size, sizeof *chosen);
-    bool good = rf_ranks_parse(list, size, verb, chosen, error);
+    bool good = rf_ranks_parse(list, size, verb, named, chosen, error);
     for (int i = 0; good && i < size; i++)
         if (chosen[i])
             *rank = i;

@@ -168,7 +168,7 @@ static void announce_json(const struct rf_summary *summary, const struct rf_new_
 
 static void announce(const struct rf_summary *summary, const struct rf_new_trace *trace) {
     char size[RF_SIZE_TEXT];
-    char *threads = rf_summary_threads_text(summary);
+    char *threads = rf_summary_threads_text(summary, UINT64_MAX);
     rf_say("recorded: %s: %s, %llu event%s, %zu rank%s%s", trace->shown,
            rf_size_text(rf_directory_bytes(trace->path), size), (unsigned long long)summary->events,
            rf_plural(summary->events), summary->count, rf_plural(summary->count), threads);
@@ -179,10 +179,9 @@ static void announce(const struct rf_summary *summary, const struct rf_new_trace
         rf_say_hint("refrain %s", verb);
         return;
     }
-    char *words[] = {trace->shown, NULL};
-    char *quoted = rf_command_text(words);
-    rf_say_hint("refrain %s %s", verb, quoted);
-    free(quoted);
+    char *named = rf_named(trace->shown);
+    rf_say_hint("refrain %s%s", verb, named);
+    free(named);
 }
 
 /* Nothing is in the trace: it is taken away again, and `latest` is what it was. */

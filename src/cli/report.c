@@ -135,12 +135,22 @@ static void print_next_recorded(const struct rf_replayed *replayed, struct rf_sy
 /* Checks are all that some ranks have; they are shown only when asked for. */
 static void hint_dump(const struct rf_replayed *replayed, int rank) {
     const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank);
-    rf_say_hint("refrain dump %s--rank %d %s", recorded && !recorded->events ? "--all " : "", rank,
-                replayed->trace);
+    char *named = rf_named(replayed->trace);
+    rf_say_hint("refrain dump %s--rank %d%s", recorded && !recorded->events ? "--all " : "", rank,
+                named);
+    free(named);
+}
+
+void rf_hint_info(const struct rf_replayed *replayed) {
+    char *named = rf_named(replayed->trace);
+    rf_say_hint("refrain info%s", named);
+    free(named);
 }
 
 static void print_reason(bool *first, const char *text) {
-    fprintf(stderr, "  %-9s %s\n", *first ? "likely" : "", text);
+    fprintf(stderr, "  %-9s ", *first ? "likely" : "");
+    rf_print_plain(text, stderr);
+    fputc('\n', stderr);
     *first = false;
 }
 
@@ -367,7 +377,7 @@ void rf_report_stall(const struct rf_replayed *replayed) {
     }
     if (!cut && stuck)
         print_reasons(replayed, stuck, "");
-    rf_say_hint("refrain info %s", replayed->trace);
+    rf_hint_info(replayed);
     rf_symbols_free(symbols);
 }
 

@@ -21,6 +21,7 @@ struct rf_replayed {
     int alone;                    /* the one rank that was run, or RF_NOT_ALONE */
 };
 
+void rf_hint_info(const struct rf_replayed *replayed);
 void rf_report_divergence(const struct rf_replayed *replayed);
 void rf_report_stall(const struct rf_replayed *replayed);
 /* Has a rank played all there is of a recording that was cut off? */

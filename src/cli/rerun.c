@@ -26,16 +26,13 @@ bool rf_rerun_open(struct rf_rerun *rerun, const struct rf_options *options,
                    struct rf_error *error) {
     *rerun = (struct rf_rerun){0};
     rerun->directory = rf_find_trace(options->trace, error);
-    rerun->manifest = rerun->directory ? rf_manifest_load(rerun->directory, error) : NULL;
+    rerun->manifest = rerun->directory ? rf_manifest_load(rerun->directory, NULL, error) : NULL;
     if (!rerun->manifest ||
         !rf_summary_read(rerun->directory, rerun->manifest, &rerun->summary, error))
         return false;
     rerun->recorded = rf_manifest_command(rerun->manifest);
     rerun->shown = rf_copy(options->trace ? options->trace : rf_shown_path(rerun->directory));
-    char *words[] = {rerun->shown, NULL};
-    char *quoted = rf_command_text(words);
-    rerun->named = options->trace ? rf_text(" %s", quoted) : rf_copy("");
-    free(quoted);
+    rerun->named = rf_named(options->trace);
     rerun->replayed =
         (struct rf_replayed){.trace = rerun->shown,
                              .directory = rerun->directory,
@@ -77,7 +74,7 @@ bool rf_rerun_rank(const struct rf_rerun *rerun, const struct rf_options *option
                    int *rank, struct rf_error *error) {
     const struct rf_summary *all = &rerun->summary;
     int size = all->sparse && all->count ? all->ranks[all->count - 1].rank + 1 : all->size;
-    return rf_rank_parse(options->ranks, size, verb, rank, error) &&
+    return rf_rank_parse(options->ranks, size, verb, rerun->named, rank, error) &&
            rf_rerun_usable(rerun, *rank, error);
 }
 
@@ -186,14 +183,14 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
 }
 
 /* Which MPI the command uses must be the one that was recorded: numbers and order differ. */
-static bool detect_same(const struct rf_options *options, const json_t *manifest,
-                        char *const *command, struct rf_detected *detected,
-                        struct rf_error *error) {
-    const char *recorded = rf_manifest_mpi(manifest);
+static bool detect_same(const struct rf_options *options, const struct rf_rerun *rerun,
+                        struct rf_detected *detected, struct rf_error *error) {
+    const char *recorded = rf_manifest_mpi(rerun->manifest);
     /* What was settled for the recorded command need not be found out again. */
     bool settled = !options->mpi && !options->command;
     bool threads = recorded && strcmp(recorded, RF_NO_MESSAGES) == 0;
-    if (!rf_detect(command, settled ? recorded : options->mpi, threads, detected, error))
+    if (!rf_detect(rerun->replayed.command, settled ? recorded : options->mpi, threads, detected,
+                   error))
         return false;
     if (settled)
         snprintf(detected->because, sizeof detected->because, "as recorded");
@@ -201,7 +198,7 @@ static bool detect_same(const struct rf_options *options, const json_t *manifest
         return true;
     rf_fail(error, RF_EXIT_TRACE, "the trace was recorded with %s, but the command uses %s (%s)",
             rf_mpi_title(recorded), rf_mpi_title(detected->mpi), detected->because);
-    return rf_hint(error, "refrain info");
+    return rf_hint(error, "refrain info%s", rerun->named);
 }
 
 /* A replay may run where there are fewer cores than ranks: Open MPI must not refuse that, and its
@@ -213,23 +210,36 @@ static void allow_few_cores(const struct rf_rerun *rerun) {
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 
+static bool enter_directory(const struct rf_rerun *rerun, struct rf_error *error) {
+    char *directory = rf_manifest_directory(rerun->manifest);
+    bool entered = chdir(directory) == 0;
+    int cause = errno;
+    if (!entered) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT,
+                "%s: the directory of the recorded run cannot be entered: %s", directory,
+                strerror(cause));
+        /* The program may need no more of it than that it is there. */
+        char *quoted = rf_named(directory);
+        if (cause == ENOENT)
+            rf_hint(error, "mkdir -p%s", quoted);
+        else
+            rf_hint(error, "refrain info%s", rerun->named);
+        free(quoted);
+    }
+    free(directory);
+    return entered;
+}
+
 /* Everything that can be wrong is found before anything is run. */
 static bool prepare(const struct rf_rerun *rerun, const struct rf_options *options,
                     struct rf_detected *detected, struct rf_error *error) {
     if (!rf_summary_whole(&rerun->summary, rerun->shown, error))
         return false;
-    char *directory = rf_manifest_directory(rerun->manifest);
-    bool entered = chdir(directory) == 0;
-    if (!entered)
-        rf_fail(error, RF_EXIT_ENVIRONMENT,
-                "%s: the directory of the recorded run cannot be entered: %s", directory,
-                strerror(errno));
-    free(directory);
-    if (!entered)
+    if (!enter_directory(rerun, error))
         return false;
     rf_environment_restore(json_object_get(rerun->manifest, "environment"));
     allow_few_cores(rerun);
-    if (!detect_same(options, rerun->manifest, rerun->replayed.command, detected, error))
+    if (!detect_same(options, rerun, detected, error))
         return false;
     if (options->verbose) {
         rf_say("trace: %s: %llu events of %zu ranks", rerun->shown,

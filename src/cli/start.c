@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "location.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -107,7 +108,9 @@ bool rf_start_load(struct rf_start *start, const char *trace, int rank, struct r
     } else {
         rf_fail(error, RF_EXIT_TRACE, "%s: damaged: %s", path,
                 object ? "it does not say how the rank was started" : cause.text);
-        rf_hint(error, "refrain extract --rank %d %s", rank, trace);
+        char *named = rf_named(rf_shown_path(trace));
+        rf_hint(error, "refrain extract --rank %d%s", rank, named);
+        free(named);
     }
     json_decref(object);
     free(path);

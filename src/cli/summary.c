@@ -163,22 +163,27 @@ const struct rf_rank_summary *rf_summary_rank(const struct rf_summary *summary, 
     return NULL;
 }
 
+static bool hint_check(const char *directory, struct rf_error *error) {
+    char *named = rf_named(directory);
+    rf_hint(error, "refrain check%s", named);
+    free(named);
+    return false;
+}
+
 bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
                       struct rf_error *error) {
     for (size_t i = 0; i < summary->count; i++)
         if (summary->ranks[i].damaged) {
             *error = summary->ranks[i].error;
             error->code = RF_EXIT_TRACE;
-            if (!error->hint[0])
-                rf_hint(error, "refrain check %s", directory);
-            return false;
+            return error->hint[0] ? false : hint_check(directory, error);
         }
     for (int32_t rank = 0; rank < summary->size && !summary->sparse; rank++)
         if ((size_t)rank >= summary->count || summary->ranks[rank].rank != rank) {
             rf_fail(error, RF_EXIT_TRACE,
                     "%s: the file of rank %d is missing: the program had %d ranks", directory, rank,
                     summary->size);
-            return rf_hint(error, "refrain check %s", directory);
+            return hint_check(directory, error);
         }
     if (summary->count == 0)
         return rf_fail(error, RF_EXIT_TRACE, "%s: the trace holds no rank at all", directory);
@@ -259,7 +264,7 @@ static void print_plural(const char *text, FILE *out) {
             text += strlen(forms[i][0]);
             break;
         }
-    fputs(text, out);
+    rf_print_plain(text, out);
 }
 
 void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *symbols,
@@ -285,7 +290,7 @@ void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *sym
         if (count > 1)
             print_plural(texts[i], out);
         else
-            fputs(texts[i], out);
+            rf_print_plain(texts[i], out);
         fputc('\n', out);
         free(ranks);
         free(texts[i]);
@@ -314,12 +319,17 @@ struct rf_thread_counts rf_summary_threads(const struct rf_summary *summary) {
     return all;
 }
 
-char *rf_summary_threads_text(const struct rf_summary *summary) {
+char *rf_summary_threads_text(const struct rf_summary *summary, uint64_t played) {
     struct rf_thread_counts all = rf_summary_threads(summary);
     if (!all.exists)
         return rf_copy("");
-    return rf_text(", %u thread%s, %llu operation%s", (unsigned)all.threads, rf_plural(all.threads),
-                   (unsigned long long)all.operations, rf_plural(all.operations));
+    char *some =
+        played < all.operations ? rf_text("%llu of ", (unsigned long long)played) : rf_copy("");
+    char *text =
+        rf_text(", %u thread%s, %s%llu operation%s", (unsigned)all.threads, rf_plural(all.threads),
+                some, (unsigned long long)all.operations, rf_plural(all.operations));
+    free(some);
+    return text;
 }
 
 uint64_t rf_directory_bytes(const char *directory) {

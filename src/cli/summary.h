@@ -41,8 +41,8 @@ struct rf_summary {
 /* Finds the site of the call in flight or, if there is none, of the last event. */
 void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint32_t last);
 
-/* Reads every rank's file to its end. Damage is noted, not an error; false only when the directory
-   itself cannot be read. */
+/* Reads every rank's file to its end. `manifest`: NULL if it is damaged. Damage is noted, not an
+   error; false only when the directory itself cannot be read. */
 bool rf_summary_read(const char *directory, const json_t *manifest, struct rf_summary *summary,
                      struct rf_error *error);
 void rf_summary_free(struct rf_summary *summary);
@@ -65,8 +65,9 @@ void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *sym
 char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symbols);
 /* What the threads of all ranks did. */
 struct rf_thread_counts rf_summary_threads(const struct rf_summary *summary);
-/* ", 5 threads, 123 operations", or empty; free() it. */
-char *rf_summary_threads_text(const struct rf_summary *summary);
+/* ", 5 threads, 123 operations", or "120 of 123 operations" if not all were played, or empty;
+   free() it. */
+char *rf_summary_threads_text(const struct rf_summary *summary, uint64_t played);
 /* Bytes of all files in the trace's directory. */
 uint64_t rf_directory_bytes(const char *directory);
 

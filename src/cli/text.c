@@ -61,10 +61,75 @@ const char *rf_size_text(uint64_t bytes, char buffer[RF_SIZE_TEXT]) {
     return buffer;
 }
 
-static bool plain(const char *word) {
-    static const char harmless[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                   "_-+=./:,@%";
-    return *word && word[strspn(word, harmless)] == 0;
+/* How many bytes of a character at `at` make a terminal do something; 0: it is one to be shown. */
+static size_t control(const char *at) {
+    const unsigned char *bytes = (const unsigned char *)at;
+    if (bytes[0] == 0xc2 && bytes[1] >= 0x80 && bytes[1] < 0xa0) /* the same in UTF-8 */
+        return 2;
+    return bytes[0] < ' ' || bytes[0] == 0x7f;
+}
+
+static bool has_control(const char *text) {
+    for (; *text; text++)
+        if (control(text))
+            return true;
+    return false;
+}
+
+/* As C and shells have it. Two digits are as many as shells read. */
+static void print_control(const char *at, size_t length, FILE *out) {
+    for (size_t i = 0; i < length; i++)
+        if (at[i] == '\n')
+            fputs("\\n", out);
+        else if (at[i] == '\t')
+            fputs("\\t", out);
+        else
+            fprintf(out, "\\x%02x", (unsigned char)at[i]);
+}
+
+void rf_print_plain(const char *text, FILE *out) {
+    for (const char *at = text; *at;) {
+        size_t length = control(at);
+        if (length)
+            print_control(at, length, out);
+        else
+            fputc(*at, out);
+        at += length ? length : 1;
+    }
+}
+
+char *rf_plain(const char *text) {
+    char *shown = NULL;
+    size_t length = 0;
+    FILE *out = need(open_memstream(&shown, &length));
+    rf_print_plain(text, out);
+    fclose(out);
+    return need(shown);
+}
+
+static bool harmless(const char *word) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "_-+=./:,@%";
+    return *word && word[strspn(word, letters)] == 0;
+}
+
+/* Shells read escapes only between $' and '. */
+static void print_quoted(const char *word, FILE *out) {
+    bool escapes = has_control(word);
+    fputs(escapes ? "$'" : "'", out);
+    for (const char *at = word; *at;) {
+        size_t length = escapes ? control(at) : 0;
+        if (length)
+            print_control(at, length, out);
+        else if (*at == '\'')
+            fputs(escapes ? "\\'" : "'\\''", out);
+        else if (*at == '\\' && escapes)
+            fputs("\\\\", out);
+        else
+            fputc(*at, out);
+        at += length ? length : 1;
+    }
+    fputc('\'', out);
 }
 
 char *rf_command_text(char *const *words) {
@@ -74,20 +139,23 @@ char *rf_command_text(char *const *words) {
     for (size_t i = 0; words[i]; i++) {
         if (i)
             fputc(' ', out);
-        if (plain(words[i])) {
+        if (harmless(words[i]))
             fputs(words[i], out);
-            continue;
-        }
-        fputc('\'', out);
-        for (const char *at = words[i]; *at; at++)
-            if (*at == '\'')
-                fputs("'\\''", out);
-            else
-                fputc(*at, out);
-        fputc('\'', out);
+        else
+            print_quoted(words[i], out);
     }
     fclose(out);
     return need(text);
+}
+
+char *rf_named(const char *trace) {
+    if (!trace)
+        return rf_copy("");
+    char *words[] = {(char *)trace, NULL};
+    char *quoted = rf_command_text(words);
+    char *text = rf_text(" %s", quoted);
+    free(quoted);
+    return text;
 }
 
 const char *rf_plural(uint64_t count) {

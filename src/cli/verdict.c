@@ -31,7 +31,7 @@ static const char *const verdict_names[] = {
     [RF_VERDICT_SAME] = "same",       [RF_VERDICT_CUT_SHORT] = "cut short",
     [RF_VERDICT_STOPPED] = "stopped", [RF_VERDICT_BROKE_OFF] = "broke off",
     [RF_VERDICT_STALLED] = "stalled", [RF_VERDICT_DIVERGED] = "diverged",
-    [RF_VERDICT_NOTHING] = "nothing",
+    [RF_VERDICT_NOTHING] = "nothing", [RF_VERDICT_OTHER_STATUS] = "other status",
 };
 
 /* A recording that is finished ends where MPI_Finalize begins; who had come that far has played all
@@ -105,6 +105,18 @@ static unsigned long long events_recorded(const struct rf_replayed *replayed) {
                               : replayed->summary->events;
 }
 
+/* How many operations of threads. Where nobody says, the rank came to the end without. */
+static uint64_t operations_played(const struct rf_replayed *replayed) {
+    uint64_t operations = 0;
+    for (size_t i = 0; i < replayed->summary->count; i++) {
+        const struct rf_rank_summary *rank = &replayed->summary->ranks[i];
+        const struct rf_places *threads = rf_places_map(replayed->supervision->run, rank->rank);
+        operations += threads ? rf_places_played(threads) : rank->threads.operations;
+        rf_places_unmap(threads);
+    }
+    return operations;
+}
+
 /* A rank that was killed or left early shows that by its status only; here it is said in words. */
 static void announce_alone(const struct rf_replayed *replayed) {
     const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, replayed->alone);
@@ -128,17 +140,37 @@ static char *unkept_text(const struct rf_summary *summary) {
     return text;
 }
 
-static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict) {
+/* All was played as recorded, but what came after it is another; `end` says so. */
+static void announce_other_end(const struct rf_replayed *replayed, const char *threads,
+                               const char *end) {
+    unsigned long long events = events_played(replayed), recorded = events_recorded(replayed);
+    size_t ranks = replayed->supervision->count;
+    char *of = events < recorded ? rf_text(" of %llu", recorded) : rf_copy("");
+    if (is_alone(replayed))
+        rf_say("replayed: %s: rank %d alone: %llu%s event%s; %s", replayed->trace, replayed->alone,
+               events, of, rf_plural(recorded), end);
+    else
+        rf_say("replayed: %s: %llu%s event%s, %zu rank%s%s; %s", replayed->trace, events, of,
+               rf_plural(recorded), ranks, rf_plural(ranks), threads, end);
+    free(of);
+}
+
+static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict, const char *end) {
     size_t ranks = replayed->supervision->count;
     unsigned long long events = events_played(replayed);
     unsigned long long recorded = events_recorded(replayed);
-    char *threads = rf_summary_threads_text(replayed->summary);
+    uint64_t operations = operations_played(replayed);
+    bool sooner = operations < rf_summary_threads(replayed->summary).operations;
+    char *threads = rf_summary_threads_text(replayed->summary, operations);
     char *unkept = unkept_text(replayed->summary);
-    if (verdict == RF_VERDICT_SAME && is_alone(replayed))
+    if (verdict == RF_VERDICT_OTHER_STATUS)
+        announce_other_end(replayed, threads, end);
+    else if (verdict == RF_VERDICT_SAME && is_alone(replayed))
         announce_alone(replayed);
     else if (verdict == RF_VERDICT_SAME)
-        rf_say("replayed: %s: %llu event%s, %zu rank%s%s, no difference%s", replayed->trace, events,
-               rf_plural(events), ranks, rf_plural(ranks), threads, unkept);
+        rf_say("replayed: %s: %llu event%s, %zu rank%s%s, no difference%s%s", replayed->trace,
+               events, rf_plural(events), ranks, rf_plural(ranks), threads,
+               sooner ? " before the end, which came sooner for some threads" : "", unkept);
     else if (verdict == RF_VERDICT_CUT_SHORT && is_alone(replayed))
         rf_say("replayed: %s: rank %d alone: %llu of %llu events, no difference: when it was "
                "extracted "
@@ -186,13 +218,23 @@ static void announce_free(const struct rf_replayed *replayed) {
     }
 }
 
-static void announce_json(const struct rf_replayed *replayed, enum rf_verdict verdict, int status) {
+static void announce_json(const struct rf_replayed *replayed, enum rf_verdict verdict, int status,
+                          int recorded_status) {
     const struct rf_supervision *supervision = replayed->supervision;
     json_t *object =
         json_pack("{s:o,s:s,s:I,s:I,s:I,s:i}", "replayed", rf_utf8_json(replayed->trace), "outcome",
                   verdict_names[verdict], "events", (json_int_t)events_played(replayed),
                   "recorded_events", (json_int_t)events_recorded(replayed), "ranks",
                   (json_int_t)supervision->count, "status", status);
+    if (recorded_status >= 0)
+        json_object_set_new(object, "recorded_status", json_integer(recorded_status));
+    struct rf_thread_counts threads = rf_summary_threads(replayed->summary);
+    if (threads.exists && !is_alone(replayed)) {
+        json_object_set_new(object, "operations",
+                            json_integer((json_int_t)operations_played(replayed)));
+        json_object_set_new(object, "recorded_operations",
+                            json_integer((json_int_t)threads.operations));
+    }
     json_t *free_ranks = json_array();
     for (size_t i = 0; i < supervision->count; i++)
         if (ran_free(replayed, &supervision->ranks[i]))
@@ -289,21 +331,27 @@ int rf_judge(const struct rf_replayed *replayed, enum rf_launcher launcher,
         code = judge_end(replayed, launcher, verdict);
     }
     bool good = *verdict == RF_VERDICT_SAME || *verdict == RF_VERDICT_CUT_SHORT;
-    if (!options->quiet && !options->json && (good || *verdict == RF_VERDICT_STOPPED)) {
-        announce(replayed, *verdict);
-        announce_free(replayed);
-    }
-    /* A crashed rank runs free after the end of its recording: that may come out differently. */
+    /* A crashed rank runs free after the end of its recording: that may come out differently. What
+       came after all that is recorded may as well. */
     int expected = expected_status(replayed);
     bool raced = replayed->races && replayed->races->count;
-    if (good && expected >= 0 && code != expected && !raced) {
-        rf_say("the end differs: the program ended with status %d, recorded was %d", code,
-               expected);
-        rf_say_hint("refrain info %s", replayed->trace);
+    bool otherwise = good && expected >= 0 && code != expected && !raced;
+    char *end = rf_text("the end differs: the program ended with status %d, recorded was %d", code,
+                        expected);
+    if (otherwise)
+        *verdict = RF_VERDICT_OTHER_STATUS;
+    if (!options->quiet && !options->json && (good || *verdict == RF_VERDICT_STOPPED)) {
+        announce(replayed, *verdict, end);
+        announce_free(replayed);
+    } else if (otherwise) {
+        rf_say("%s", end);
     }
+    if (otherwise)
+        rf_hint_info(replayed);
+    free(end);
     if (replayed->races)
         code = judge_races(replayed, options, good, code);
     if (!options->quiet && options->json)
-        announce_json(replayed, *verdict, code);
+        announce_json(replayed, *verdict, code, expected);
     return code;
 }

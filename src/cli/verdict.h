@@ -14,6 +14,7 @@ enum rf_verdict {
     RF_VERDICT_STALLED,
     RF_VERDICT_DIVERGED,
     RF_VERDICT_NOTHING,
+    RF_VERDICT_OTHER_STATUS, /* all was played, and the program ended with another status */
 };
 
 /* Reports what went wrong, announces what went well, and returns the exit code: the program's own

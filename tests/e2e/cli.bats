@@ -25,6 +25,19 @@ hint: refrain record -h" ]
 hint: refrain -h" ]
 }
 
+@test "an unknown option before any verb: 120, with a suggestion" {
+    run_apart "$REFRAIN" --hlep
+    expect_status 120
+    [ "$stderr" = "refrain: --hlep: unknown option, did you mean --help?
+hint: refrain --help" ]
+    run_apart "$REFRAIN" --vresion
+    expect_in "$stderr" "did you mean --version?"
+    run_apart "$REFRAIN" --json
+    expect_status 120
+    [ "$stderr" = "refrain: --json: unknown option
+hint: refrain -h" ]
+}
+
 @test "an unknown option: 120, with a suggestion, and nothing is run" {
     run_apart "$REFRAIN" record --otput here touch ran
     expect_status 120
@@ -101,6 +114,18 @@ hint: refrain record mpirun -n 4 ./program" ]
     expect_status 120
     run_apart "$REFRAIN" dump --limit 3x
     expect_status 120
+    expect_in "$stderr" "--limit 3x: not a whole number"
+}
+
+@test "numbers that are too large: 120, and called so" {
+    run_apart "$REFRAIN" dump --limit 99999999999999999999
+    expect_status 120
+    expect_in "$stderr" "--limit 99999999999999999999: too large"
+    for seconds in 2000000000 1e999; do
+        run_apart "$REFRAIN" replay --stall-timeout $seconds
+        expect_status 120
+        expect_in "$stderr" "--stall-timeout $seconds: too large"
+    done
 }
 
 @test "schemes of later versions are named as such" {
@@ -151,6 +176,14 @@ hint: refrain record mpirun -n 4 ./program" ]
     run_apart "$REFRAIN" --version
     expect_status 0
     [[ $output =~ ^refrain\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "help and version that cannot be printed: 123" {
+    for words in --version -h --help "record -h" "record --help"; do
+        run_apart sh -c "\"\$0\" $words > /dev/full" "$REFRAIN"
+        expect_status 123
+        expect_in "$stderr" "refrain: cannot write to standard output: No space left on device"
+    done
 }
 
 @test "the manual pages have the options of the table" {

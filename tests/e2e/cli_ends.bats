@@ -254,6 +254,51 @@ assert facts["status"] == '"$3"', facts'
 @test "Open MPI: an exit that comes sooner for the others" { check_short openmpi exit 3; }
 @test "MPICH: an exit that comes sooner for the others" { check_short mpich exit 3; }
 
+# What a program returns after MPI_Finalize comes after all that is recorded.
+check_other_status() {
+    compile "$1" leave << 'END'
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    int rank, word = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(&word, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return atoi(getenv("LEAVE_WITH"));
+}
+END
+    LEAVE_WITH=7 run_apart "$REFRAIN" record -q "${launch[@]}"
+    expect_status 7
+    LEAVE_WITH=0 run_apart "$REFRAIN" replay
+    expect_status 0
+    [ "$stderr" = "refrain: replayed: refrain.data/leave-1: 1 event, 2 ranks; the end differs: the program ended with status 0, recorded was 7
+hint: refrain info refrain.data/leave-1" ]
+    LEAVE_WITH=0 run_apart "$REFRAIN" replay --quiet
+    expect_in "$stderr" "refrain: the end differs: the program ended with status 0, recorded was 7"
+    LEAVE_WITH=0 run_apart "$REFRAIN" replay --json
+    expect_status 0
+    tail -n 1 <<< "$stderr" | python3 -c '
+import json, sys
+facts = json.load(sys.stdin)
+assert facts["outcome"] == "other status" and facts["events"] == 1, facts
+assert facts["status"] == 0 and facts["recorded_status"] == 7, facts'
+    LEAVE_WITH=7 run_apart "$REFRAIN" replay --json
+    expect_status 7
+    expect_in "$stderr" '"outcome":"same"'
+    expect_in "$stderr" '"status":7,"recorded_status":7'
+    # All that is received was kept.
+    LEAVE_WITH=0 run_apart "$REFRAIN" extract --rank 0
+    expect_status 0
+    [ -e refrain.data/leave-1/rank-0.contents ]
+}
+
+@test "Open MPI: another status after MPI_Finalize" { check_other_status openmpi; }
+@test "MPICH: another status after MPI_Finalize" { check_other_status mpich; }
+
 check_rebuilt() {
     record_pair "$1"
     make_pair "$1" -O2 -DSOMETHING=1

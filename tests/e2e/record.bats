@@ -118,6 +118,12 @@ int main(void) { return fclose(fopen("ran", "w")); }' > static.c
     run_apart "$REFRAIN" record no-such-command-anywhere
     expect_status 123
     expect_in "$stderr" "not found in PATH"
+    run_apart "$REFRAIN" record .
+    expect_status 123
+    [ "$stderr" = "refrain: cannot run .: it is a directory" ]
+    run_apart "$REFRAIN" record folder
+    expect_status 123
+    expect_in "$stderr" "cannot run folder: not found in PATH, and here it is a directory"
     [ ! -e refrain.data ]
 }
 

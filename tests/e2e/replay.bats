@@ -213,6 +213,7 @@ PROGRAM
     expect_status 122
     [ -z "$output" ]
     expect_in "$stderr" "the trace was recorded with MPICH, but the command uses Open MPI"
+    expect_in "$stderr" "hint: refrain info refrain.data/latest"
     run_apart "$REFRAIN" replay -m openmpi
     expect_status 122
 }
@@ -238,6 +239,46 @@ PROGRAM
     run_apart "$REFRAIN" info
     expect_status 122
     expect_in "$output" "ranks      3"
+}
+
+@test "a damaged manifest: 122, and the ranks are readable" {
+    launch openmpi 3 recv_wildcard
+    record
+    "$REFRAIN" dump > whole.text
+    truncate -s 40 refrain.data/latest/manifest.json
+    run_apart "$REFRAIN" replay
+    expect_status 122
+    [ -z "$output" ]
+    expect_in "$stderr" "manifest.json is damaged"
+    run_apart "$REFRAIN" check refrain.data/latest
+    expect_status 122
+    expect_in "$output" "manifest: damaged: $(realpath refrain.data/latest)/manifest.json is damaged: line "
+    expect_in "$output" "rank 0: whole"
+    expect_in "$output" "rank 2: whole"
+    expect_in "$stderr" "the manifest is damaged; 3 of 3 ranks are whole"
+    run_apart "$REFRAIN" check --json
+    expect_status 122
+    python3 -c '
+import json, sys
+facts = json.load(sys.stdin)
+assert facts["manifest"] == "damaged" and not facts["whole"] and "manifest.json" in facts["damage"], facts
+assert [rank["state"] for rank in facts["ranks"]] == 3 * ["whole"], facts' <<< "$output"
+    run_apart "$REFRAIN" dump
+    expect_status 122
+    [ "$output" = "$(cat whole.text)" ]
+    expect_in "$stderr" "manifest.json is damaged"
+}
+
+@test "the recorded directory is gone: 123, nothing run" {
+    launch openmpi 2 recv_wildcard
+    mkdir 'a place'
+    (cd 'a place' && "$REFRAIN" record -q -o ../trace "${launch[@]}" > recorded.text)
+    rm -r 'a place'
+    run_apart "$REFRAIN" replay trace
+    expect_status 123
+    [ -z "$output" ]
+    [ "$stderr" = "refrain: $PWD/a place: the directory of the recorded run cannot be entered: No such file or directory
+hint: mkdir -p '$PWD/a place'" ]
 }
 
 @test "a missing file of a rank: 122, nothing run" {
@@ -280,6 +321,13 @@ assert {e["rank"] for e in events} == {0, 1, 2}'
         run_apart "$REFRAIN" dump --rank "$list"
         expect_status 120
     done
+    run_apart "$REFRAIN" dump --rank 9
+    [ "$(tail -n 1 <<< "$stderr")" = "hint: refrain info" ]
+    mv refrain.data 'my data'
+    run_apart "$REFRAIN" dump --rank 9 'my data/latest'
+    [ "$(tail -n 1 <<< "$stderr")" = "hint: refrain info 'my data/latest'" ]
+    run_apart "$REFRAIN" dump --rank a 'my data/latest'
+    [ "$(tail -n 1 <<< "$stderr")" = "hint: refrain dump --rank 0,3,8-11 'my data/latest'" ]
 }
 
 @test "events are decisions: record, replay, info and dump agree" {

@@ -1185,6 +1185,51 @@ check_kill() {
     expect_nothing_left
 }
 
+@test "threads that come less far before another one has ended the program are told of" {
+    compile_threads sooner << 'EOT'
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static volatile int times, leaves;
+static void *run(void *nothing) {
+    for (;; usleep(1000)) {
+        while (leaves && getenv("SOONER"))
+            pause();
+        pthread_mutex_lock(&mutex);
+        times++;
+        pthread_mutex_unlock(&mutex);
+    }
+    return nothing;
+}
+static void leave(void) {
+    leaves = 1;
+    for (int more = times + 50; times < more && !getenv("SOONER");)
+        usleep(1000);
+}
+int main(void) {
+    pthread_t thread;
+    atexit(leave);
+    pthread_create(&thread, NULL, run, NULL);
+    while (times < 10)
+        usleep(1000);
+    exit(0);
+}
+EOT
+    record "${launch[@]}"
+    expect_status 0
+    recorded=$(grep -o '[0-9]* operations' <<< "$stderr" | cut -d' ' -f1)
+    SOONER=1 replay trace
+    expect_status 0
+    [[ $stderr =~ \ ([0-9]+)\ of\ $recorded\ operations,\ no\ difference\ before\ the\ end,\ which\ came\ sooner ]]
+    [ "${BASH_REMATCH[1]}" -lt "$recorded" ]
+    SOONER=1 replay --json trace
+    python3 -c '
+import json, sys
+facts = json.load(sys.stdin)
+assert facts["operations"] < facts["recorded_operations"] == int(sys.argv[1]), facts' "$recorded" <<< "$stderr"
+}
+
 @test "kill -9: the replay comes to where it was killed, and goes on" {
     for size in 100 50000; do
         check_kill $size

@@ -58,9 +58,27 @@ hint: refrain record mpirun -n 4 ./program" ]
     echo '{"format": 1}' > broken/manifest.json
     run_apart "$REFRAIN" info broken
     expect_status 122
-    echo '[]' > broken/manifest.json
-    run_apart "$REFRAIN" replay broken
-    expect_status 122
+    for text in '[]' '{}'; do
+        echo "$text" > broken/manifest.json
+        run_apart "$REFRAIN" replay broken
+        expect_status 122
+        expect_in "$stderr" "manifest.json is damaged: it "
+        expect_in "$stderr" "hint: refrain check broken"
+        run_apart "$REFRAIN" check broken
+        expect_status 122
+        expect_in "$output" "manifest: damaged: "
+        expect_in "$stderr" "holds no rank"
+    done
+}
+
+@test "hints name the trace that was named" {
+    make_empty_trace here
+    run_apart "$REFRAIN" debug here
+    [ "$(tail -n 1 <<< "$stderr")" = "hint: refrain debug --rank 0 here" ]
+    run_apart "$REFRAIN" debug --rank 0 --at nowhere here
+    [ "$(tail -n 1 <<< "$stderr")" = "hint: refrain debug --rank 0 --at work.c:33 here" ]
+    run_apart "$REFRAIN" extract here
+    [ "$(tail -n 1 <<< "$stderr")" = "hint: refrain extract --rank 0 here" ]
 }
 
 @test "a manifest of another version: 122, named" {
@@ -128,6 +146,51 @@ hint: refrain record mpirun -n 4 ./program" ]
     run_apart "$REFRAIN" ls --json
     expect_status 0
     [ "$(echo "$output" | python3 -c 'import json,sys; print([t["latest"] for t in json.load(sys.stdin)])')" = "[False, True]" ]
+}
+
+# What the state of the only trace is.
+expect_state() {
+    run_apart "$REFRAIN" ls
+    expect_status 0
+    expect_in "$output" " refrain.data/app-1  $1 "
+    run_apart "$REFRAIN" ls --json
+    expect_in "$output" "\"state\": \"$1\""
+}
+
+@test "ls: a trace that lacks a file is not complete" {
+    make_empty_trace refrain.data/app-1
+    sed -i 's/"state": "recording"/"state": "complete", "ranks": 2/' refrain.data/app-1/manifest.json
+    expect_state damaged
+    touch refrain.data/app-1/rank-0.trace
+    expect_state damaged
+    touch refrain.data/app-1/rank-1.tail
+    expect_state complete
+    sed -i 's/"ranks": 2/"ranks": 2, "thread_logs": [1]/' refrain.data/app-1/manifest.json
+    expect_state damaged
+    touch refrain.data/app-1/rank-1.threads
+    expect_state complete
+}
+
+@test "what a terminal would obey is not printed as it is" {
+    name=$'refrain.data/a\e[31mb\nc\xc2\x9bd'
+    make_empty_trace "$name"
+    sed -i 's/"directory": "[^"]*"/"directory": "\/tmp\/\\u001b[2J"/' "$name/manifest.json"
+    shown='refrain.data/a\x1b[31mb\nc\xc2\x9bd'
+    run_apart "$REFRAIN" ls
+    expect_in "$output" "$shown  recording"
+    [ "$(wc -l <<< "$output")" -eq 2 ]
+    run_apart "$REFRAIN" ls --json
+    [ "$(python3 -c 'import json,sys; print(json.load(sys.stdin)[0]["trace"])' <<< "$output")" = "$name" ]
+    run_apart "$REFRAIN" info "$name"
+    expect_in "$output" "trace      $shown"
+    expect_in "$output" 'directory  /tmp/\x1b[2J'
+    expect_in "$stderr" "$shown: the trace holds no rank"
+    run_apart "$REFRAIN" doctor -- $'./a\e[31mb'
+    [[ ! $output$stderr == *$'\e'* ]]
+    # A hint is for a shell, which knows what it means.
+    run_apart "$REFRAIN" extract "$name"
+    expect_in "$stderr" "hint: refrain extract --rank 0 \$'$shown'"
+    [ "$(eval "printf %s \$'$shown'")" = "$name" ]
 }
 
 @test "what cannot be printed: 123" {
