@@ -150,7 +150,8 @@ static void remove_regions(MPI_Win win, bool allocated) {
 }
 
 /* Memory that goes with the window must not be looked at any more when the library has been
-   called; but alone, what others brought there up to now comes first. */
+   called; but alone, what others brought there up to now comes first. Callbacks of attributes are
+   called while the window is freed, so what they get comes last. */
 static int kept_Win_free(MPI_Win *win) {
     MPI_Win gone = *win;
     int code = MPI_SUCCESS;
@@ -166,6 +167,7 @@ static int kept_Win_free(MPI_Win *win) {
     remove_regions(gone, false);
     if (rf_alone())
         rf_library.Win_free(win);
+    rf_kept_callbacks(true);
     rf_window_shared_end(gone);
     return rf_kept_done(code);
 }
