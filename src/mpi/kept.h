@@ -205,9 +205,9 @@ void rf_output_release(struct rf_output *output);
 
 /* ---- kept_windows.c ---- */
 
-void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win);
-void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win);
-void rf_window_dynamic(MPI_Win *win);
+void rf_window_over(MPI_Comm comm, void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win);
+void rf_window_new(MPI_Comm comm, MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win);
+void rf_window_dynamic(MPI_Comm comm, MPI_Win *win);
 /* Memory of the window, with what is in it; `allocated`: it goes with the window. */
 void rf_window_memory(MPI_Win win, void *memory, size_t size, bool allocated);
 /* Something was asked of a rank, or RF_ANYBODY; what was asked of it has come. */
@@ -240,7 +240,7 @@ void rf_fatal_unheard(void);
 
 /* ---- kept_files.c ---- */
 
-void rf_file_open(MPI_File *file);
+void rf_file_open(MPI_Comm comm, MPI_File *file);
 void rf_file_begin(MPI_File file, struct rf_output output);
 void rf_file_end(MPI_File file);
 
