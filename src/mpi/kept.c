@@ -65,7 +65,7 @@ struct preface {
 };
 
 static struct preface preface(void) {
-    struct preface preface = {"kept 3", RF_FUNCTIONS, sizeof(MPI_Status), 0, ""};
+    struct preface preface = {"kept 4", RF_FUNCTIONS, sizeof(MPI_Status), 0, ""};
     char version[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     rf_library.Get_library_version(version, &length);
@@ -324,7 +324,7 @@ struct piece {
     bool block;
 };
 
-static bool in_callback(void) {
+bool rf_kept_in_callback(void) {
     return (rf_depth & ~(RF_BY_FORTRAN | RF_STRANGER)) > 1;
 }
 
@@ -342,7 +342,7 @@ static void put_aside(const void *data, size_t size, bool block) {
 }
 
 static void put(const void *data, size_t size, bool block) {
-    if (in_callback())
+    if (rf_kept_in_callback())
         put_aside(data, size, block);
     else if (block)
         rf_contents_put_block(writer, data, size);
@@ -352,13 +352,14 @@ static void put(const void *data, size_t size, bool block) {
 
 void rf_kept_callbacks(bool again) {
     struct piece piece;
-    if (rf_layer != RF_LAYER_KEEPING || in_callback())
+    if (rf_layer != RF_LAYER_KEEPING || rf_kept_in_callback())
         return;
     for (size_t at = 0; again && at < aside.size; at += sizeof piece + piece.size) {
         memcpy(&piece, aside.data + at, sizeof piece);
         put(aside.data + at + sizeof piece, piece.size, piece.block);
     }
     aside.size = 0;
+    rf_inheritance_over();
 }
 
 void rf_through(void *data, size_t size) {

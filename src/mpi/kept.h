@@ -79,6 +79,8 @@ void rf_kept_callbacks(bool again);
    window has changed. */
 void rf_kept_orphan(int32_t number);
 void rf_kept_change(int32_t number);
+/* Is the program called by the library inside a call? */
+bool rf_kept_in_callback(void);
 void rf_through(void *data, size_t size);
 /* A block may be large, and equal ones are kept once. */
 void rf_through_block(void *data, size_t size);
@@ -128,7 +130,7 @@ void rf_checks_pause(bool pause);
 void rf_pointers_look(const void *data, size_t size, const MPI_Status *message);
 void rf_pointers_close(void);
 
-/* ---- kept_objects.c: communicators, groups, messages ---- */
+/* ---- kept_objects.c: communicators, groups, infos, messages ---- */
 
 struct rf_comm_facts {
     int32_t rank, size, remote, inter, neighbours;
@@ -138,12 +140,25 @@ const struct rf_comm_facts *rf_facts(MPI_Comm comm);
 void rf_facts_forget(MPI_Comm comm);
 /* Of a communicator that has just been made. */
 void rf_through_facts(MPI_Comm comm);
-void rf_through_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent);
+void rf_through_comm(MPI_Comm *comm, MPI_Comm parent);
 void rf_through_group(MPI_Group *group);
+void rf_through_info(MPI_Info *info);
 
 /* Alone: a message that was taken out of the queue. */
 void rf_through_message(MPI_Message *message);
 void rf_message_end(MPI_Message *message);
+
+/* ---- kept_attributes.c: what new communicators take over ---- */
+
+void rf_inheritance_begin(void);
+/* While keeping: a communicator that others may come from. */
+void rf_inheritance_watch(MPI_Comm comm);
+/* A new communicator; alone it is made here. `complete`: the handle is there, not only promised. */
+void rf_through_attributes(MPI_Comm *comm, MPI_Comm parent, bool complete);
+/* The communicator is freed. Alone, this one goes with it, or MPI_COMM_NULL. */
+MPI_Comm rf_inheritance_end(MPI_Comm comm);
+/* The end of a call. */
+void rf_inheritance_over(void);
 
 /* ---- kept_requests.c ---- */
 
@@ -190,9 +205,9 @@ void rf_output_release(struct rf_output *output);
 
 /* ---- kept_windows.c ---- */
 
-void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win);
-void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win);
-void rf_window_dynamic(MPI_Win *win);
+void rf_window_over(MPI_Comm comm, void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win);
+void rf_window_new(MPI_Comm comm, MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win);
+void rf_window_dynamic(MPI_Comm comm, MPI_Win *win);
 /* Memory of the window, with what is in it; `allocated`: it goes with the window. */
 void rf_window_memory(MPI_Win win, void *memory, size_t size, bool allocated);
 /* Something was asked of a rank, or RF_ANYBODY; what was asked of it has come. */
@@ -211,6 +226,8 @@ void rf_window_shared_end(MPI_Win win);
 
 /* ---- kept_fatal.c: errors that end the program ---- */
 
+/* A new communicator: whose error handler has it got? */
+void rf_through_errhandler(MPI_Comm comm, MPI_Comm parent);
 /* A new window. */
 void rf_fatal_window(MPI_Win win);
 /* The end of a call that has failed: is the program to end of it? That is kept, or read. */
@@ -223,7 +240,7 @@ void rf_fatal_unheard(void);
 
 /* ---- kept_files.c ---- */
 
-void rf_file_open(MPI_File *file);
+void rf_file_open(MPI_Comm comm, MPI_File *file);
 void rf_file_begin(MPI_File file, struct rf_output output);
 void rf_file_end(MPI_File file);
 

@@ -433,26 +433,31 @@ static int kept_Request_free(MPI_Request *request) {
 
 /* ---- communicators ---- */
 
-static void forget_comm(MPI_Comm comm) {
+/* The handle may be given away again before the library is back. */
+static MPI_Comm forget_comm(MPI_Comm comm) {
     rf_kept_hold();
     rf_facts_forget(comm);
+    MPI_Comm inner = rf_inheritance_end(comm);
     rf_kept_release();
+    return inner;
 }
 
-static int after_callbacks(int code) {
+static int end_comm(MPI_Comm inner, int code) {
+    if (inner != MPI_COMM_NULL)
+        rf_library.Comm_free(&inner);
     rf_kept_hold();
     rf_kept_callbacks(true);
     return rf_kept_done(code);
 }
 
 static int kept_Comm_free(MPI_Comm *comm) {
-    forget_comm(*comm);
-    return after_callbacks(rf_library.Comm_free(comm));
+    MPI_Comm inner = forget_comm(*comm);
+    return end_comm(inner, rf_library.Comm_free(comm));
 }
 
 static int kept_Comm_disconnect(MPI_Comm *comm) {
-    forget_comm(*comm);
-    return after_callbacks(rf_library.Comm_disconnect(comm));
+    MPI_Comm inner = forget_comm(*comm);
+    return end_comm(inner, rf_library.Comm_disconnect(comm));
 }
 
 /* Attributes are copied at once; what there is to know of the new one is known when it is complete.
@@ -462,9 +467,7 @@ static int post_idup(enum rf_function function, int code, MPI_Comm comm, MPI_Com
     code = rf_kept_call(function, code);
     if (code != MPI_SUCCESS)
         return rf_kept_end(comm, code);
-    if (rf_alone())
-        rf_library.Comm_dup(comm, newcomm);
-    rf_kept_callbacks(true);
+    rf_through_attributes(newcomm, comm, false);
     rf_kept_post(request, &nothing, comm, newcomm, false);
     return rf_kept_done(code);
 }

@@ -151,6 +151,30 @@ static void stand_for(MPI_Comm comm) {
     rf_library.Errhandler_free(&handler);
 }
 
+static MPI_Errhandler handler_of(MPI_Comm comm) {
+    MPI_Errhandler handler, kept;
+    rf_library.Comm_get_errhandler(comm, &handler);
+    kept = handler; /* the communicator holds it */
+    rf_library.Errhandler_free(&handler);
+    return stands && kept == of_comms ? MPI_ERRORS_ARE_FATAL : kept;
+}
+
+/* The libraries differ in which functions hand it on: MPICH's MPI_Comm_create does not. */
+void rf_through_errhandler(MPI_Comm comm, MPI_Comm parent) {
+    const MPI_Errhandler candidates[] = {handler_of(parent), handler_of(MPI_COMM_WORLD),
+                                         MPI_ERRORS_RETURN, MPI_ERRORS_ARE_FATAL};
+    const uint32_t last_one = sizeof candidates / sizeof *candidates - 1;
+    uint32_t which = 0;
+    if (!rf_alone())
+        for (MPI_Errhandler got = handler_of(comm); which < last_one && candidates[which] != got;)
+            which++;
+    rf_through(&which, sizeof which);
+    if (rf_alone())
+        rf_library.Comm_set_errhandler(comm, candidates[which < last_one ? which : last_one]);
+    else
+        stand_for(comm);
+}
+
 /* A new window has MPI_ERRORS_ARE_FATAL. */
 void rf_fatal_window(MPI_Win win) {
     if (stands)

@@ -4,14 +4,20 @@
 
 #include "mpi/kept.h"
 
-void rf_file_open(MPI_File *file) {
+/* The library copies the communicator, with its attributes, and frees the copy at the end. */
+void rf_file_open(MPI_Comm comm, MPI_File *file) {
     if (rf_alone())
-        rf_library.File_open(MPI_COMM_SELF, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, file);
+        rf_library.File_open(comm, "/dev/null", MPI_MODE_RDWR, MPI_INFO_NULL, file);
+    rf_kept_callbacks(true);
 }
 
 static int kept_File_close(MPI_File *file) {
-    int code = rf_library.File_close(file);
-    return rf_kept_done(rf_kept_call(RF_FN_File_close, code));
+    int code = rf_alone() ? MPI_SUCCESS : rf_library.File_close(file);
+    code = rf_kept_call(RF_FN_File_close, code);
+    if (rf_alone())
+        rf_library.File_close(file);
+    rf_kept_callbacks(true);
+    return rf_kept_done(code);
 }
 
 /* The library answers questions about the view itself. */

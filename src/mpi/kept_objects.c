@@ -1,5 +1,5 @@
-/* Extraction: communicators, groups and messages. Alone they are real objects of the library, since
-   Fortran and attributes need that, but each of a single process. */
+/* Extraction: communicators, groups, infos and messages. Alone they are real objects of the
+   library, since Fortran and attributes need that, but each of a single process. */
 #include "mpi/kept.h"
 
 /* ---- communicators ---- */
@@ -36,6 +36,7 @@ static struct rf_comm_facts ask(MPI_Comm comm) {
 
 static void learn(MPI_Comm comm, const struct rf_comm_facts *facts) {
     rf_facts_forget(comm);
+    rf_inheritance_watch(comm);
     uint32_t place = 0;
     while (place < comm_room && comms[place].used)
         place++;
@@ -54,6 +55,7 @@ void rf_facts_begin(void) {
     struct rf_comm_facts world = {0}, self = {.rank = 0, .size = 1};
     if (!rf_alone())
         world = ask(MPI_COMM_WORLD);
+    rf_inheritance_begin();
     rf_through(&world, sizeof world);
     learn(MPI_COMM_WORLD, &world);
     learn(MPI_COMM_SELF, &self);
@@ -78,17 +80,6 @@ void rf_facts_forget(MPI_Comm comm) {
     rf_handle_remove(&comm_map, rf_comm_key(comm));
 }
 
-/* A new communicator takes over the error handler of the one it comes from. */
-static void make_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
-    MPI_Errhandler handler;
-    rf_library.Comm_dup(like, comm);
-    if (like == parent)
-        return;
-    rf_library.Comm_get_errhandler(parent, &handler);
-    rf_library.Comm_set_errhandler(*comm, handler);
-    rf_library.Errhandler_free(&handler);
-}
-
 void rf_through_facts(MPI_Comm comm) {
     struct rf_comm_facts facts = {0};
     if (!rf_alone())
@@ -97,16 +88,15 @@ void rf_through_facts(MPI_Comm comm) {
     learn(comm, &facts);
 }
 
-void rf_through_comm(MPI_Comm *comm, MPI_Comm like, MPI_Comm parent) {
+void rf_through_comm(MPI_Comm *comm, MPI_Comm parent) {
     int32_t none = !rf_alone() && *comm == MPI_COMM_NULL;
     rf_through(&none, sizeof none);
     if (none) {
         *comm = MPI_COMM_NULL;
         return;
     }
-    if (rf_alone())
-        make_comm(comm, like, parent);
-    rf_kept_callbacks(true);
+    rf_through_attributes(comm, parent, true);
+    rf_through_errhandler(*comm, parent);
     rf_through_facts(*comm);
 }
 
@@ -123,6 +113,41 @@ void rf_through_group(MPI_Group *group) {
         rf_library.Comm_group(MPI_COMM_SELF, &self);
         rf_library.Group_incl(self, 1, (const int[]){0}, group);
         rf_library.Group_free(&self);
+    }
+}
+
+/* ---- infos ---- */
+
+static void through_text(char *text, size_t room) {
+    uint32_t size = rf_alone() ? 0 : (uint32_t)strlen(text) + 1;
+    rf_through(&size, sizeof size);
+    if (size == 0 || size > room)
+        rf_cannot_answer("a call that gives an info");
+    rf_through(text, size);
+}
+
+/* What the library says of an object depends on how the job lies on the machine, and on what all
+   its ranks have asked for. */
+void rf_through_info(MPI_Info *info) {
+    char key[MPI_MAX_INFO_KEY + 1] = "", value[MPI_MAX_INFO_VAL + 1] = "";
+    int32_t count = 0;
+    int found;
+    if (rf_layer == RF_LAYER_CHECKING)
+        return;
+    if (rf_alone())
+        rf_library.Info_create(info);
+    else
+        rf_library.Info_get_nkeys(*info, &count);
+    rf_through(&count, sizeof count);
+    for (int32_t i = 0; i < count; i++) {
+        if (!rf_alone()) {
+            rf_library.Info_get_nthkey(*info, i, key);
+            rf_library.Info_get(*info, key, MPI_MAX_INFO_VAL, value, &found);
+        }
+        through_text(key, sizeof key);
+        through_text(value, sizeof value);
+        if (rf_alone())
+            rf_library.Info_set(*info, key, value);
     }
 }
 

@@ -80,10 +80,11 @@ static void make_room(struct shared *window, const struct part *parts, int32_t r
 }
 
 /* The library's window of one process is over the rank's own part, so it knows address and size. */
-static void make_window(struct shared *window, MPI_Aint size, MPI_Aint unit, const void *baseptr) {
+static void make_window(struct shared *window, MPI_Comm comm, MPI_Aint size, MPI_Aint unit,
+                        const void *baseptr) {
     void *base;
     memcpy(&base, baseptr, sizeof base);
-    rf_library.Win_create(base, size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, &window->win);
+    rf_library.Win_create(base, size, (int)unit, MPI_INFO_NULL, comm, &window->win);
 }
 
 void rf_window_shared(MPI_Comm comm, MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
@@ -101,7 +102,8 @@ void rf_window_shared(MPI_Comm comm, MPI_Aint size, MPI_Aint unit, void *baseptr
         make_room(&window, parts, ranks, within);
     through_address(&window, baseptr);
     if (rf_alone())
-        make_window(&window, size, unit, baseptr);
+        make_window(&window, comm, size, unit, baseptr);
+    rf_kept_callbacks(true);
     *win = window.win;
     rf_fatal_window(*win);
     for (int32_t i = 0; i < ranks; i++)

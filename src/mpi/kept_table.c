@@ -128,6 +128,10 @@ static void group_out(MPI_Group *group) {
     rf_through_group(group);
 }
 
+static void info_out(MPI_Info *info) {
+    rf_through_info(info);
+}
+
 static void status_out(MPI_Status *status) {
     if (status != MPI_STATUS_IGNORE)
         rf_through_status(status);
@@ -153,7 +157,7 @@ static void into(struct rf_output output) {
 #define RF_HOW_WIN(...) KEPT_WIN, __VA_ARGS__
 #define RF_HOW_FILE(...) KEPT_FILE, __VA_ARGS__
 #define RF_HOW_QUIET(...) KEPT_QUIET, __VA_ARGS__
-#define RF_HOW_COMM(new, like, parent) KEPT, rf_through_comm(new, like, parent)
+#define RF_HOW_COMM(new, parent) KEPT, rf_through_comm(new, parent)
 
 #define RF_MAKE_NONE(result, name, parameters, arguments, step)
 #define RF_MAKE_UNKNOWN(result, name, parameters, arguments, step)                                 \

@@ -102,25 +102,30 @@ void rf_window_memory(MPI_Win win, void *memory, size_t size, bool allocated) {
     rf_checks_pause(false);
 }
 
-void rf_window_over(void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win) {
+/* Alone, the program's communicator is one of a single process. The library has a copy of it for
+   each window, so callbacks of its attributes are called as in the job. */
+void rf_window_over(MPI_Comm comm, void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win) {
     if (rf_alone())
-        rf_library.Win_create(base, size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, win);
+        rf_library.Win_create(base, size, (int)unit, MPI_INFO_NULL, comm, win);
+    rf_kept_callbacks(true);
     rf_fatal_window(*win);
     rf_window_memory(*win, base, (size_t)size, false);
 }
 
-void rf_window_new(MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
+void rf_window_new(MPI_Comm comm, MPI_Aint size, MPI_Aint unit, void *baseptr, MPI_Win *win) {
     void *base;
     if (rf_alone())
-        rf_library.Win_allocate(size, (int)unit, MPI_INFO_NULL, MPI_COMM_SELF, baseptr, win);
+        rf_library.Win_allocate(size, (int)unit, MPI_INFO_NULL, comm, baseptr, win);
+    rf_kept_callbacks(true);
     rf_fatal_window(*win);
     memcpy(&base, baseptr, sizeof base);
     rf_window_memory(*win, base, (size_t)size, true);
 }
 
-void rf_window_dynamic(MPI_Win *win) {
+void rf_window_dynamic(MPI_Comm comm, MPI_Win *win) {
     if (rf_alone())
-        rf_library.Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_SELF, win);
+        rf_library.Win_create_dynamic(MPI_INFO_NULL, comm, win);
+    rf_kept_callbacks(true);
     rf_fatal_window(*win);
 }
 
@@ -150,7 +155,8 @@ static void remove_regions(MPI_Win win, bool allocated) {
 }
 
 /* Memory that goes with the window must not be looked at any more when the library has been
-   called; but alone, what others brought there up to now comes first. */
+   called; but alone, what others brought there up to now comes first. Callbacks of attributes are
+   called while the window is freed, so what they get comes last. */
 static int kept_Win_free(MPI_Win *win) {
     MPI_Win gone = *win;
     int code = MPI_SUCCESS;
@@ -166,6 +172,7 @@ static int kept_Win_free(MPI_Win *win) {
     remove_regions(gone, false);
     if (rf_alone())
         rf_library.Win_free(win);
+    rf_kept_callbacks(true);
     rf_window_shared_end(gone);
     return rf_kept_done(code);
 }

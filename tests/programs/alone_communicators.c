@@ -1,5 +1,6 @@
-/* Everything that makes, asks, names and frees communicators and groups. Who came first decides on
-   colours and orders; each rank looks at all the numbers that it gets. */
+/* Everything that makes, asks, names and frees communicators and groups, and what they, windows and
+   files say of themselves. Who came first decides on colours and orders; each rank looks at all the
+   numbers that it gets. */
 #include "messages.h"
 
 enum { MOST = 16 };
@@ -23,6 +24,27 @@ static void ask_group(MPI_Group group) {
     MPI_Group_compare(group, all, &result);
     observe("compared", result == MPI_IDENT ? 0 : result == MPI_SIMILAR ? 1 : 2);
     MPI_Group_free(&all);
+}
+
+/* What Open MPI 4.1 says of blocking fences depends on whether rank 0 has set it by then. */
+static void look_at_info(MPI_Info *info) {
+    char key[MPI_MAX_INFO_KEY + 1], value[MPI_MAX_INFO_VAL + 1];
+    int keys, found;
+    MPI_Info_get_nkeys(*info, &keys);
+    observe("keys", keys);
+    for (int i = 0; i < keys; i++) {
+        MPI_Info_get_nthkey(*info, i, key);
+        MPI_Info_get(*info, key, MPI_MAX_INFO_VAL, value, &found);
+        if (strcmp(key, "blocking_fence") != 0)
+            observe_data(key, value, strlen(value));
+    }
+    MPI_Info_free(info);
+}
+
+static void ask_info(MPI_Comm comm) {
+    MPI_Info info;
+    MPI_Comm_get_info(comm, &info);
+    look_at_info(&info);
 }
 
 /* One message to the next of them, and all the usual. */
@@ -437,6 +459,48 @@ static void attributes(void) {
     MPI_Comm_free_keyval(&plain);
 }
 
+static void on_error(MPI_Comm *comm, int *code, ...) {
+    int size;
+    MPI_Comm_size(*comm, &size);
+    observe("handled", error_class(*code) * 100 + size);
+}
+
+/* What communicators are to hand on: an attribute and an error handler. */
+static int handed_on;
+static MPI_Errhandler handed_on_too;
+
+static void hand_on(MPI_Comm comm) {
+    MPI_Comm_set_attr(comm, handed_on, (void *)(intptr_t)(10 + first));
+    MPI_Comm_set_errhandler(comm, handed_on_too);
+}
+
+/* A copy of the world that has both. */
+static MPI_Comm begin_handing_on(void) {
+    static int extra = 6;
+    MPI_Comm comm;
+    MPI_Comm_create_keyval(copy_attribute, delete_attribute, &handed_on, &extra);
+    MPI_Comm_create_errhandler(on_error, &handed_on_too);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    hand_on(comm);
+    return comm;
+}
+
+static void end_handing_on(MPI_Comm comm) {
+    MPI_Comm_free(&comm);
+    MPI_Errhandler_free(&handed_on_too);
+    MPI_Comm_free_keyval(&handed_on);
+}
+
+static void look_at_handler(MPI_Comm comm) {
+    MPI_Errhandler handler;
+    MPI_Comm_get_errhandler(comm, &handler);
+    observe("handler", handler == MPI_ERRORS_ARE_FATAL ? 0
+                       : handler == MPI_ERRORS_RETURN  ? 1
+                       : handler == handed_on_too      ? 2
+                                                       : 3);
+    MPI_Errhandler_free(&handler);
+}
+
 static void predefined(void) {
     static const int keys[] = {MPI_TAG_UB,        MPI_WTIME_IS_GLOBAL, MPI_HOST,        MPI_IO,
                                MPI_UNIVERSE_SIZE, MPI_APPNUM,          MPI_LASTUSEDCODE};
@@ -453,10 +517,192 @@ static void predefined(void) {
     ask("self", MPI_COMM_SELF);
 }
 
-static void on_error(MPI_Comm *comm, int *code, ...) {
-    int size;
-    MPI_Comm_size(*comm, &size);
-    observe("handled", error_class(*code) * 100 + size);
+/* ---- what new communicators get from those that they come from ---- */
+
+static void make_dup(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Comm_dup(parent, comm);
+}
+
+static void make_dup_with_info(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_assert_no_any_tag", "true");
+    MPI_Comm_dup_with_info(parent, info, comm);
+    MPI_Info_free(&info);
+}
+
+static void make_idup(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Request request;
+    MPI_Comm_idup(parent, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void make_split(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Comm_split(parent, world_rank % 2, -world_rank, comm);
+}
+
+static void make_split_type(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Comm_split_type(parent, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, comm);
+}
+
+static void make_from_group(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Group group;
+    MPI_Comm_group(parent, &group);
+    MPI_Comm_create(parent, group, comm);
+    MPI_Group_free(&group);
+}
+
+static void make_by_group(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Group group;
+    MPI_Comm_group(parent, &group);
+    MPI_Comm_create_group(parent, group, 7, comm);
+    MPI_Group_free(&group);
+}
+
+static void make_cart(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Cart_create(parent, 1, &world_size, (int[]){1}, 0, comm);
+}
+
+static void make_cart_sub(MPI_Comm parent, MPI_Comm *comm) {
+    int dims[2] = {1, world_size}, periods[2] = {0, 0}, keep[2] = {0, 1};
+    MPI_Comm whole;
+    MPI_Cart_create(parent, 2, dims, periods, 0, &whole);
+    hand_on(whole);
+    MPI_Cart_sub(whole, keep, comm);
+    MPI_Comm_free(&whole);
+}
+
+static void make_graph(MPI_Comm parent, MPI_Comm *comm) {
+    int index[MOST], edges[MOST];
+    for (int i = 0; i < world_size; i++) {
+        index[i] = i + 1;
+        edges[i] = i;
+    }
+    MPI_Graph_create(parent, world_size, index, edges, 0, comm);
+}
+
+static void make_adjacent(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Dist_graph_create_adjacent(parent, 1, &world_rank, MPI_UNWEIGHTED, 1, &world_rank,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, comm);
+}
+
+static void make_dist_graph(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Dist_graph_create(parent, 1, &world_rank, (int[]){1}, &first, MPI_UNWEIGHTED, MPI_INFO_NULL,
+                          0, comm);
+}
+
+static void make_inter(MPI_Comm parent, MPI_Comm *comm) {
+    MPI_Comm side;
+    MPI_Comm_split(parent, world_rank % 2, 0, &side);
+    hand_on(side);
+    MPI_Intercomm_create(side, 0, parent, 1 - world_rank % 2, 8, comm);
+    MPI_Comm_free(&side);
+}
+
+/* From two sides, that is. */
+static void make_of_inter(MPI_Comm parent, MPI_Comm *comm,
+                          void make(MPI_Comm inter, MPI_Comm *comm)) {
+    MPI_Comm inter;
+    make_inter(parent, &inter);
+    hand_on(inter);
+    make(inter, comm);
+    MPI_Comm_free(&inter);
+}
+
+static void merge(MPI_Comm inter, MPI_Comm *comm) {
+    MPI_Intercomm_merge(inter, world_rank % 2, comm);
+}
+
+static void make_merged(MPI_Comm parent, MPI_Comm *comm) {
+    make_of_inter(parent, comm, merge);
+}
+
+static void make_inter_dup(MPI_Comm parent, MPI_Comm *comm) {
+    make_of_inter(parent, comm, make_dup);
+}
+
+static void inheritance(void) {
+    static void (*const makers[])(MPI_Comm parent, MPI_Comm * comm) = {
+        make_dup,        make_dup_with_info, make_idup,  make_split,  make_split_type,
+        make_from_group, make_by_group,      make_cart,  make_graph,  make_cart_sub,
+        make_adjacent,   make_dist_graph,    make_inter, make_merged, make_inter_dup};
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        MPI_Comm parent = begin_handing_on(), comm, copy;
+        observe("maker", (long)i);
+        makers[i](parent, &comm);
+        look(comm, handed_on);
+        look_at_handler(comm);
+        ask_info(comm);
+        /* And so on. */
+        MPI_Comm_set_errhandler(parent, MPI_ERRORS_RETURN);
+        MPI_Comm_dup(comm, &copy);
+        look(copy, handed_on);
+        look_at_handler(copy);
+        MPI_Comm_free(&copy);
+        MPI_Comm_free(&comm);
+        makers[i](parent, &comm);
+        look_at_handler(comm);
+        MPI_Comm_free(&comm);
+        end_handing_on(parent);
+    }
+}
+
+/* ---- what windows and files take over, and say of themselves ---- */
+
+static int delete_of_window(MPI_Win window, int keyval, void *value, void *extra) {
+    (void)window, (void)keyval, (void)extra;
+    int rank;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    observe("deleted", (long)(intptr_t)value * 10 + rank);
+    return MPI_SUCCESS;
+}
+
+static void end_window(MPI_Win *window) {
+    MPI_Info info;
+    int key;
+    MPI_Win_get_info(*window, &info);
+    look_at_info(&info);
+    MPI_Win_create_keyval(MPI_WIN_NULL_COPY_FN, delete_of_window, &key, NULL);
+    MPI_Win_set_attr(*window, key, (void *)7);
+    MPI_Win_free(window);
+    MPI_Win_free_keyval(&key);
+}
+
+static void windows(void) {
+    long *memory, own[8] = {0};
+    const int unit = sizeof *memory;
+    MPI_Comm comm = begin_handing_on();
+    MPI_Win window;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mine", "yes");
+    MPI_Info_set(info, "same_size", "true");
+    MPI_Win_allocate(8 * unit, unit, info, comm, &memory, &window);
+    end_window(&window);
+    MPI_Win_allocate_shared(8 * unit, unit, info, comm, &memory, &window);
+    end_window(&window);
+    MPI_Win_create(own, sizeof own, unit, info, comm, &window);
+    end_window(&window);
+    MPI_Win_create_dynamic(info, comm, &window);
+    end_window(&window);
+    MPI_Info_free(&info);
+    end_handing_on(comm);
+}
+
+static void files(void) {
+    MPI_Comm comm = begin_handing_on();
+    MPI_File file;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cb_nodes", "1");
+    MPI_File_open(comm, "/dev/null", MPI_MODE_RDWR, info, &file);
+    MPI_Info_free(&info);
+#ifdef MPICH /* Open MPI 4.1 fails to tell */
+    MPI_File_get_info(file, &info);
+    look_at_info(&info);
+#endif
+    MPI_File_close(&file);
+    end_handing_on(comm);
 }
 
 static void error_handlers(void) {
@@ -509,9 +755,9 @@ static void find_first(void) {
 }
 
 int main(int argc, char **argv) {
-    static void (*const parts_of_it[])(void) = {predefined, copies,        parts, between,
-                                                groups,     cartesian,     graph, distributed_graph,
-                                                attributes, error_handlers};
+    static void (*const parts_of_it[])(void) = {
+        predefined,        copies,     parts,          between,     groups,  cartesian, graph,
+        distributed_graph, attributes, error_handlers, inheritance, windows, files};
     begin(&argc, &argv);
     for (size_t i = 0; i < sizeof parts_of_it / sizeof *parts_of_it; i++) {
         phase("part");
