@@ -1,6 +1,8 @@
 /* One extracted rank alone, under gdb. */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,6 +64,38 @@ static void announce(const struct rf_debug *debug, const bool *marked) {
     free(ranks);
 }
 
+/* Where our standard input stands before the extraction's launcher reads it, to its end: the rank
+   alone is to find there what it found in the job. */
+struct input {
+    off_t place; /* -1: it cannot be put back */
+    bool waits;  /* something can be read */
+    bool ended;  /* nothing more comes */
+};
+
+static struct input look_at_input(void) {
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct stat facts;
+    struct input now = {.place = lseek(STDIN_FILENO, 0, SEEK_CUR)};
+    bool pipe =
+        fstat(STDIN_FILENO, &facts) == 0 && (S_ISFIFO(facts.st_mode) || S_ISSOCK(facts.st_mode));
+    if (pipe && poll(&input, 1, 0) > 0) {
+        now.waits = input.revents & POLLIN;
+        now.ended = input.revents & POLLHUP;
+    }
+    return now;
+}
+
+/* Who sits at a terminal sees what was read, and can type it again. */
+static void put_input_back(const struct input *before) {
+    struct input now = look_at_input();
+    if (before->place >= 0)
+        lseek(STDIN_FILENO, before->place, SEEK_SET);
+    else if (before->waits || (now.ended && !before->ended))
+        rf_say(
+            "standard input is a pipe, which the replay of the job has read: the rank alone gets "
+            "nothing of that (a file would be read again)");
+}
+
 /* The extraction moves its process into the recorded directory and environment, so it has one of
    its own. Standard output is for what gdb prints. */
 int rf_debug_extract(struct rf_debug *debug, const bool *marked, bool some) {
@@ -69,6 +103,7 @@ int rf_debug_extract(struct rf_debug *debug, const bool *marked, bool some) {
         announce(debug, marked);
     fflush(NULL);
     rf_signals_guard(0);
+    const struct input input = look_at_input();
     pid_t child = fork();
     if (child == 0) {
         struct rf_options silent = *debug->options;
@@ -80,6 +115,7 @@ int rf_debug_extract(struct rf_debug *debug, const bool *marked, bool some) {
     }
     rf_signals_guard(child);
     int status = child > 0 ? rf_launch_wait(child) : -1;
+    put_input_back(&input);
     return WIFEXITED(status) ? WEXITSTATUS(status) : RF_EXIT_BUG;
 }
 

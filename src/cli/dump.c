@@ -118,7 +118,7 @@ static void print_end(struct dump *dump, uint64_t events, uint32_t last, bool js
     if (json) {
         json_t *object = json_pack("{s:i,s:I,s:s,s:o,s:i}", "rank", dump->rank, "event",
                                    (json_int_t)events, "kind", rf_kind_names[RF_END], "ending",
-                                   rf_utf8_json(text), "code", rank.ending.code);
+                                   rf_utf8_json(text), "code", rf_ending_code(&rank.ending));
         json_dumpf(object, stdout, JSON_COMPACT);
         putchar('\n');
         json_decref(object);

@@ -61,8 +61,9 @@ static json_t *rank_object(const struct rf_rank_summary *rank, struct rf_symbols
         json_object_set_new(object, "damage", rf_utf8_json(rank->error.text));
         return object;
     }
-    json_object_set_new(object, "end", json_string(ends[rank->ending.how]));
-    json_object_set_new(object, "code", json_integer(rank->ending.code));
+    bool left = rank->ending.how == RF_END_NONE && rf_is_left(rank->ending.code);
+    json_object_set_new(object, "end", json_string(ends[left ? RF_END_EXIT : rank->ending.how]));
+    json_object_set_new(object, "code", json_integer(rf_ending_code(&rank->ending)));
     if (rank->ending.how == RF_END_NONE && rank->ending.code > 0)
         json_object_set_new(object, "signal", json_integer(rank->ending.code));
     json_object_set_new(object, "incomplete", json_boolean(rank->ending.incomplete));

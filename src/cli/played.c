@@ -1,4 +1,5 @@
-/* How far a rank alone is that records again: its new recording can be read at any moment. */
+#include "played.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,7 +8,6 @@
 #include "become.h"
 #include "describe.h"
 #include "text.h"
-#include "trace/reader.h"
 
 /* "event 12: recv, source 3, tag 7", as the script in gdb has it for events that are played. */
 static json_t *text_of(const struct rf_event *event) {
@@ -34,29 +34,34 @@ static bool brings_message(const struct rf_event *event) {
     return event->kind == RF_RECV || event->kind == RF_POST || event->kind == RF_FOUND;
 }
 
-int rf_played(char **words) {
+bool rf_played_look(const char *run, int rank, struct rf_played *played) {
     struct rf_error error = {0};
-    struct rf_reader *reader =
-        words[0] && words[1] ? rf_reader_open(words[0], atoi(words[1]), &error) : NULL;
+    struct rf_reader *reader = rf_reader_open(run, rank, &error);
+    *played = (struct rf_played){0};
     if (!reader)
-        return RF_EXIT_TRACE;
-    struct rf_event event, last = {0}, message = {0};
-    uint64_t events = 0;
+        return false;
+    struct rf_event event;
     enum rf_read result;
     while ((result = rf_reader_next(reader, &event, &error)) == RF_READ_EVENT)
         if (rf_is_decision(event.kind)) {
-            events += event.run;
-            last = event;
+            played->events += event.run;
+            played->last = event;
             if (brings_message(&event))
-                message = event;
+                played->message = event;
         }
     rf_reader_close(reader);
-    if (result == RF_READ_DAMAGED)
+    return result != RF_READ_DAMAGED;
+}
+
+int rf_played(char **words) {
+    struct rf_played played;
+    if (!words[0] || !words[1] || !rf_played_look(words[0], atoi(words[1]), &played))
         return RF_EXIT_TRACE;
-    bool other = message.kind != RF_NO_EVENT && message.number != last.number;
-    json_t *facts = json_pack("{s:I,s:o,s:o}", "events", (json_int_t)events, "last",
-                              events ? text_of(&last) : json_null(), "message",
-                              other ? text_of(&message) : json_null());
+    const struct rf_event *last = &played.last, *message = &played.message;
+    bool other = message->kind != RF_NO_EVENT && message->number != last->number;
+    json_t *facts = json_pack("{s:I,s:o,s:o}", "events", (json_int_t)played.events, "last",
+                              played.events ? text_of(last) : json_null(), "message",
+                              other ? text_of(message) : json_null());
     json_dumpf(facts, stdout, JSON_COMPACT);
     json_decref(facts);
     return fflush(stdout) == 0 ? RF_EXIT_OK : RF_EXIT_BUG;

@@ -250,13 +250,15 @@ class Silent(gdb.Breakpoint):
 
 
 class Leaving(Silent):
-    """Where the process ends by itself; stops only if it is with a status that is not 0."""
+    """Where the process ends by itself; stops only if it is with a status that is not 0. The adapter has a
+    function of the same name, which leads to this one."""
 
     status = 0
 
     def stop(self):
-        self.status = int(gdb.newest_frame().read_register("rdi")) & 0xFF
-        return self.status != 0
+        frame = gdb.newest_frame()
+        self.status = int(frame.read_register("rdi")) & 0xFF
+        return self.status != 0 and "librefrain-" not in (gdb.solib_name(frame.pc()) or "")
 
 
 class Watch(gdb.Breakpoint):
@@ -509,12 +511,16 @@ def commands_of(text):
 
 
 def run_commands(text):
+    """Up to the first one that fails, as in a script of gdb; returns the exit code."""
     for command in commands_of(text):
         try:
             gdb.execute(command)
         except gdb.error as error:
-            gdb.write(f"{command}: {error}\n", gdb.STDERR)
+            gdb.flush()
+            say(f"--batch: {command}: {error}")
+            return USAGE
         gdb.flush()
+    return 0
 
 
 def prepare(task):
@@ -545,7 +551,7 @@ def debug():
     rank.show()
     if task.batch:
         if code == 0:
-            run_commands(task.batch)
+            code = run_commands(task.batch)
         if alive():
             quietly("kill")
         gdb.execute(f"quit {code}")

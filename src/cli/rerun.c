@@ -13,6 +13,7 @@
 #include "location.h"
 #include "manifest.h"
 #include "messages.h"
+#include "played.h"
 #include "processes.h"
 #include "race_detect.h"
 #include "ranks.h"
@@ -126,6 +127,16 @@ static bool with_threads(const struct rf_rerun *rerun) {
     return found && strcmp(rf_manifest_mpi(rerun->manifest), RF_NO_MESSAGES) != 0;
 }
 
+/* One that records again says how many events there were only when it comes to its own end. */
+static void count_again(struct rf_rerun *rerun, const char *run) {
+    struct rf_supervision *supervision = &rerun->supervision;
+    struct rf_played played;
+    int rank = rerun->replayed.alone;
+    if (rank != RF_NOT_ALONE && supervision->count == 1 &&
+        supervision->ranks[0].state != RF_STATE_FINISHED && rf_played_look(run, rank, &played))
+        supervision->ranks[0].events = played.events;
+}
+
 /* Starts it, watches it to its end and judges it. `detection`: of data races, or NULL. `streams`:
    other ones than ours, or NULL. */
 static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf_options *options,
@@ -167,6 +178,7 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
         rf_supervise(&rerun->supervision, child);
         if (streams)
             rf_streams_close(streams);
+        count_again(rerun, directory);
         if (detection) {
             rf_race_detection_read(detection, directory, &rerun->summary, &rerun->races);
             rerun->replayed.races = &rerun->races;

@@ -15,11 +15,28 @@ int rf_summary_code(const struct rf_summary *summary) {
     return 0;
 }
 
+/* What a rank left with by _exit(), or a library did that gave up; 0 if none did. */
+static int left_code(const struct rf_summary *summary) {
+    for (size_t i = 0; i < summary->count; i++) {
+        const struct rf_ending *ending = &summary->ranks[i].ending;
+        if (ending->how == RF_END_NONE && rf_is_left(ending->code) && rf_left_status(ending->code))
+            return rf_left_status(ending->code);
+    }
+    return 0;
+}
+
 bool rf_summary_crashed(const struct rf_summary *summary) {
     for (size_t i = 0; i < summary->count && !rf_summary_code(summary); i++)
         if (summary->ranks[i].ending.how == RF_END_NONE)
             return true;
     return false;
+}
+
+int rf_summary_signal(const struct rf_summary *summary) {
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->ranks[i].ending.how == RF_END_NONE && summary->ranks[i].ending.code > 0)
+            return summary->ranks[i].ending.code;
+    return 0;
 }
 
 /* Did a rank see this signal come? Nobody sees SIGKILL. */
@@ -35,13 +52,18 @@ static bool was_noted(const struct rf_summary *summary, int signal) {
    were noted and give the number seen, the one that programs die of most often is taken; 0 for a
    number that is rather the class of an MPI error, which MPICH exits with when it is fatal. */
 static int hydra_signal(const struct rf_summary *summary, int number) {
-    static const int likely[] = {SIGSEGV, SIGABRT, SIGKILL, SIGILL,
-                                 SIGBUS,  SIGFPE,  SIGINT,  SIGTERM};
+    static const int likely[] = {SIGSEGV, SIGABRT, SIGILL,  SIGBUS,
+                                 SIGFPE,  SIGINT,  SIGTERM, SIGKILL};
     for (size_t i = 0; i < sizeof likely / sizeof likely[0]; i++)
         if ((likely[i] == number || (likely[i] | SIGKILL) == number) &&
             was_noted(summary, likely[i]))
             return likely[i];
     return 0;
+}
+
+bool rf_is_hydras_kill(int wait_status, enum rf_launcher launcher) {
+    return launcher == RF_LAUNCHER_HYDRA && WIFEXITED(wait_status) &&
+           WEXITSTATUS(wait_status) == SIGKILL;
 }
 
 int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
@@ -50,8 +72,10 @@ int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
         return 128 + WTERMSIG(wait_status);
     int code = WEXITSTATUS(wait_status);
     int own = summary ? rf_summary_code(summary) : 0;
+    if (summary && !own)
+        own = left_code(summary);
     /* Hydra's own SIGKILL to the other ranks can hide the code. */
-    if (launcher == RF_LAUNCHER_HYDRA && own && code == SIGKILL)
+    if (own && rf_is_hydras_kill(wait_status, launcher))
         return own;
     if (!crashed)
         return code;

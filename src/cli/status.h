@@ -11,8 +11,13 @@
    `summary`: what the ranks have said, or NULL where there is no launcher. */
 int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
                       const struct rf_summary *summary);
+/* Does hydra tell only that it has killed ranks itself? If several give up at the same time, it may
+   be faster than any of them. */
+bool rf_is_hydras_kill(int wait_status, enum rf_launcher launcher);
 /* The code that the first rank which left on its own left with, or 0. */
 int rf_summary_code(const struct rf_summary *summary);
+/* The signal that a rank is known to have died of, or 0. */
+int rf_summary_signal(const struct rf_summary *summary);
 /* Did a rank die, and none leave with a code of its own? */
 bool rf_summary_crashed(const struct rf_summary *summary);
 

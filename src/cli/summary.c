@@ -207,26 +207,33 @@ json_t *rf_summary_unsupported_json(const struct rf_summary *summary) {
     return names;
 }
 
-static char *cause_text(int32_t code) {
+static char *cause_text(const struct rf_ending *ending) {
+    int32_t code = ending->code;
     const char *name = code > 0 ? sigabbrev_np(code) : NULL;
     if (code == RF_REPLACED)
-        return rf_copy("replaced by another program");
-    return name ? rf_text("ended by SIG%s", name) : rf_copy("killed or crashed");
+        return rf_copy("was replaced by another program");
+    /* Where the call is known it is named behind this. */
+    if (rf_is_left(code))
+        return rf_text("exited with status %d%s", rf_left_status(code),
+                       ending->in_flight.active ? ""
+                       : rf_left_within(code)   ? " within a call of MPI"
+                                                : " without MPI_Finalize");
+    return name ? rf_text("was ended by SIG%s", name) : rf_copy("was killed or crashed");
 }
 
 /* It did not come to an end by itself. */
 static char *cut_off_text(const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
     const struct rf_ending *ending = &rank->ending;
-    char *how = cause_text(ending->code);
+    char *how = cause_text(ending);
     char place[RF_PLACE_TEXT] = "";
     if (rank->site.function[0])
         rf_symbols_place(symbols, &rank->module, rank->site.offset, place);
     unsigned long long events = rank->events;
-    char *text = ending->in_flight.active ? rf_text("was %s in %s at %s (event %llu)", how,
+    char *text = ending->in_flight.active ? rf_text("%s in %s at %s (event %llu)", how,
                                                     rank->site.function, place, events)
-                 : place[0] ? rf_text("was %s after %llu event%s, the last one in %s at %s", how,
+                 : place[0] ? rf_text("%s after %llu event%s, the last one in %s at %s", how,
                                       events, rf_plural(rank->events), rank->site.function, place)
-                            : rf_text("was %s after %llu events", how, events);
+                            : rf_text("%s after %llu events", how, events);
     free(how);
     return text;
 }
@@ -252,6 +259,11 @@ char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symb
         break;
     }
     return cut_off_text(rank, symbols);
+}
+
+int rf_ending_code(const struct rf_ending *ending) {
+    bool left = ending->how == RF_END_NONE && rf_is_left(ending->code);
+    return left ? rf_left_status(ending->code) : ending->code;
 }
 
 /* The words that follow "rank 7" as they follow "ranks 7,8". */

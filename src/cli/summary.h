@@ -63,6 +63,8 @@ void rf_summary_endings(const struct rf_summary *summary, struct rf_symbols *sym
                         const char *prefix, FILE *out);
 /* How one rank ended, as words that follow "rank 7"; free() it. */
 char *rf_ending_text(const struct rf_rank_summary *rank, struct rf_symbols *symbols);
+/* What it ended with, as a program's status or a signal: see rf_ending. */
+int rf_ending_code(const struct rf_ending *ending);
 /* What the threads of all ranks did. */
 struct rf_thread_counts rf_summary_threads(const struct rf_summary *summary);
 /* ", 5 threads, 123 operations", or "120 of 123 operations" if not all were played, or empty;

@@ -269,6 +269,18 @@ static int judge_races(const struct rf_replayed *replayed, const struct rf_optio
     return races->count ? RF_EXIT_DIVERGED : code;
 }
 
+/* Equal ends have equal names, however the launcher mixed them up: it said the same, or it was
+   faster than ranks of which nobody knows either how they had ended in the recording. */
+static bool ended_alike(const struct rf_replayed *replayed, enum rf_launcher launcher,
+                        enum rf_verdict verdict) {
+    int status = replayed->supervision->status;
+    if (status == (int)json_integer_value(json_object_get(replayed->manifest, "launcher_status")))
+        return true;
+    bool good = verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT;
+    return good && rf_is_hydras_kill(status, launcher) && rf_summary_crashed(replayed->summary) &&
+           !rf_summary_signal(replayed->summary);
+}
+
 /* The verdict on a run whose ranks did not differ; returns the program's status or our own. */
 static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launcher,
                      enum rf_verdict *verdict) {
@@ -277,13 +289,6 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
     const struct rf_progress *unfinished = find_unfinished(supervision);
     int status =
         rf_program_status(supervision->status, launcher, unfinished != NULL, replayed->summary);
-    /* Equal ends have equal names, however the launcher mixed them up. What we were sent ourselves
-       is another end, even if hydra calls it a success. */
-    bool stopped = unfinished && rf_signal_seen();
-    if (recorded_status && !stopped && !is_alone(replayed) &&
-        supervision->status ==
-            (int)json_integer_value(json_object_get(replayed->manifest, "launcher_status")))
-        status = (int)json_integer_value(recorded_status);
     if (supervision->count == 0) {
         *verdict = RF_VERDICT_NOTHING;
         struct rf_error error = {0};
@@ -296,6 +301,11 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
         return rf_report_error(&error);
     }
     *verdict = compare_ends(replayed);
+    /* What we were sent ourselves is another end, even if hydra calls it a success. */
+    bool stopped = unfinished && rf_signal_seen();
+    if (recorded_status && !stopped && !is_alone(replayed) &&
+        ended_alike(replayed, launcher, *verdict))
+        status = (int)json_integer_value(recorded_status);
     if (*verdict != RF_VERDICT_BROKE_OFF)
         return status;
     if (unfinished)
@@ -315,6 +325,8 @@ static int expected_status(const struct rf_replayed *replayed) {
     }
     const struct rf_ending *ending = &rf_summary_rank(replayed->summary, replayed->alone)->ending;
     bool known = ending->how == RF_END_ABORT || ending->how == RF_END_EXIT;
+    if (ending->how == RF_END_NONE && rf_is_left(ending->code) && !ending->incomplete)
+        return rf_left_status(ending->code);
     return known && !ending->incomplete ? ending->code & 0xff : -1;
 }
 

@@ -97,6 +97,8 @@ static void end_at_exit(int status, void *unused) {
        left in the log is to be kept. */
     if (rf_recording() && !rf_inside())
         close_recording(session, RF_END_EXIT, status);
+    else
+        rf_note_left(status);
     static const struct rf_here here = {.name = "exit"};
     if (session->mode == RF_REPLAYING && !rf_inside())
         rf_replay_finish(session, &here, RF_END_EXIT, status);

@@ -57,6 +57,23 @@ enum rf_end {
 
 /* With RF_END_NONE the code is the signal that ended the process, 0 if that is not known, or: */
 #define RF_REPLACED (-1) /* another program took its place */
+/* Or, by rf_left(), the status that was given to _exit() or its like: by the program, or by whoever
+   gave up within a call. */
+#define RF_LEFT 0x100
+#define RF_LEFT_WITHIN 0x200
+
+static inline int32_t rf_left(int status, bool within) {
+    return -((within ? RF_LEFT_WITHIN : RF_LEFT) | (status & 0xff));
+}
+static inline bool rf_is_left(int32_t code) {
+    return code <= -RF_LEFT;
+}
+static inline bool rf_left_within(int32_t code) {
+    return code <= -RF_LEFT_WITHIN;
+}
+static inline int rf_left_status(int32_t code) {
+    return -code & 0xff;
+}
 
 /* A packed word names the kind, the channel and the call site of an event. */
 #define RF_KIND_BITS 4

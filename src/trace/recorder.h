@@ -48,7 +48,8 @@ bool rf_recorder_open(struct rf_recorder *recorder, const char *directory,
 void rf_recorder_sparing(struct rf_recorder *recorder);
 /* Codes the rest, writes the end and closes the file; removes the log. Idempotent. */
 void rf_recorder_close(struct rf_recorder *recorder, enum rf_end how, int32_t code);
-/* Notes what ends the process: a signal, or RF_REPLACED. One store, for use in a handler. */
+/* Notes what ends the process: a signal, RF_REPLACED, or rf_left(). One store, for use in a handler
+   and in a child made by vfork, where it does nothing. */
 void rf_recorder_cut_off(struct rf_recorder *recorder, int32_t code);
 /* In a forked child: stop recording and forget everything without touching the files. */
 void rf_recorder_abandon(struct rf_recorder *recorder);

@@ -106,12 +106,155 @@ int main(int argc, char **argv) {
 END
     run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
     expect_status 6
+    # Who is ended by the launcher before it has come that far does not say so.
+    [ "$1" != openmpi ] || expect_in "$("$REFRAIN" info trace)" "exited with status 6 within a call of MPI"
     run_apart timeout -k 5 60 "$REFRAIN" replay trace
     expect_status 6
 }
 
 @test "Open MPI: the status of an error that is fatal" { check_fatal openmpi; }
 @test "MPICH: the status of an error that is fatal" { check_fatal mpich; }
+
+# Rank 1 ends in the way that is asked for, and nothing of exit() is done.
+compile_leaving() {
+    compile "$1" leaving << 'END'
+#include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void leave(int number) {
+    (void)number;
+    _exit(77);
+}
+
+static void with_child(pid_t child) {
+    if (child == 0)
+        _exit(9);
+    waitpid(child, NULL, 0);
+}
+
+int main(int argc, char **argv) {
+    int rank, word = 0;
+    const char *way = argc > 1 ? argv[1] : "";
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Send(&rank, 1, MPI_INT, 0, 5, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(way, "unseen") == 0)
+        syscall(SYS_exit_group, 6); /* as both, and nobody is told */
+    if (rank == 1 && strcmp(way, "_exit") == 0)
+        _exit(4);
+    if (rank == 1 && strcmp(way, "_Exit") == 0)
+        _Exit(5);
+    if (rank == 1 && strcmp(way, "quick_exit") == 0)
+        quick_exit(3);
+    if (rank == 1 && strcmp(way, "handler") == 0) {
+        signal(SIGSEGV, leave);
+        raise(SIGSEGV);
+    }
+    if (rank == 1 && strcmp(way, "floating") == 0)
+        raise(SIGFPE);
+    if (rank == 1 && strcmp(way, "children") == 0) {
+        with_child(fork());
+        with_child(vfork());
+        raise(SIGKILL);
+    }
+    MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 6, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Finalize();
+}
+END
+}
+
+# check_left MPI WAY STATUS ENDING
+check_left() {
+    compile_leaving "$1" "$2"
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" "$2"
+    expect_status "$3"
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "rank 1 $4 after 0 events"
+    for _ in 1 2; do
+        run_apart timeout -k 5 60 "$REFRAIN" replay trace
+        expect_status "$3"
+        [[ ! $stderr =~ differs ]]
+    done
+    [ "$2" != children ] || return 0
+    run_apart "$REFRAIN" info --json trace
+    python3 -c '
+import json, sys
+node = json.load(sys.stdin)["nodes"][1]
+assert (node["end"], node["code"]) == ("exit", int(sys.argv[1]))' "$3" <<< "$output"
+    run_apart timeout -k 5 60 "$REFRAIN" extract -q --rank 1 trace
+    expect_status 0
+    run_apart timeout -k 5 60 "$REFRAIN" replay --rank 1 trace
+    expect_status "$3"
+    expect_in "$stderr" "no difference; the recorded rank $4"
+}
+
+@test "Open MPI: _exit()" { check_left openmpi _exit 4 "exited with status 4 without MPI_Finalize"; }
+@test "MPICH: _exit()" { check_left mpich _exit 4 "exited with status 4 without MPI_Finalize"; }
+@test "Open MPI: _Exit()" { check_left openmpi _Exit 5 "exited with status 5 without MPI_Finalize"; }
+@test "Open MPI: quick_exit()" { check_left openmpi quick_exit 3 "exited with status 3 without MPI_Finalize"; }
+@test "MPICH: quick_exit()" { check_left mpich quick_exit 3 "exited with status 3 without MPI_Finalize"; }
+@test "Open MPI: a handler that ends the program" { check_left openmpi handler 77 "exited with status 77 without MPI_Finalize"; }
+@test "MPICH: a handler that ends the program" { check_left mpich handler 77 "exited with status 77 without MPI_Finalize"; }
+@test "Open MPI: children that end are not the rank" { check_left openmpi children 137 "was ended by SIGKILL"; }
+@test "MPICH: children that end are not the rank" { check_left mpich children 137 "was ended by SIGKILL"; }
+
+# Hydra ends all ranks when one gives up. What it then says depends on who was faster, so it is told here.
+say_with_hydra() {
+    mkdir launcher
+    cat > launcher/mpirun.mpich << END
+#!/bin/sh
+$(command -v mpirun.mpich) "\$@"
+exit "\$(cat $PWD/says)"
+END
+    chmod +x launcher/mpirun.mpich
+    PATH=$PWD/launcher:$PATH
+}
+
+# recorded_as RAW STATUS, replayed_as RAW STATUS: by what hydra says.
+recorded_as() {
+    rm -rf trace
+    echo "$1" > says
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" "$way"
+    expect_status "$2"
+}
+
+replayed_as() {
+    echo "$1" > says
+    run_apart timeout -k 5 60 "$REFRAIN" replay trace
+    expect_status "$2"
+}
+
+@test "MPICH: what the launcher alone makes of an end is no difference" {
+    compile_leaving mpich
+    say_with_hydra
+    way=unseen
+    recorded_as 6 6
+    replayed_as 9 6
+    [[ ! $stderr =~ differs ]]
+    # What it says of the ranks is one.
+    replayed_as 5 5
+    expect_in "$stderr" "the end differs: the program ended with status 5, recorded was 6"
+    way=_exit
+    recorded_as 9 4
+    replayed_as 4 4
+    replayed_as 9 4
+    [[ ! $stderr =~ differs ]]
+    way=floating
+    recorded_as 9 136
+    replayed_as 8 136
+    [[ ! $stderr =~ differs ]]
+    replayed_as 11 11
+    expect_in "$stderr" "the end differs: the program ended with status 11, recorded was 136"
+}
 
 # check_fortran MPI: whose library takes the signals, to print where it happened.
 check_fortran() {

@@ -351,18 +351,26 @@ print other; print "a;b"'
     run_apart "$REFRAIN" debug --rank 0 --at sum.c:9999 --batch 'print round'
     expect_status 120
     expect_in "$stderr" "there is no such line"
-    # Forth and back; what fails does not keep the others from running.
+    # Forth and back, until something fails.
     run_apart "$REFRAIN" debug --rank 0 --event 2 --batch \
-        'print nonsense; refrain-next; refrain-where; refrain-back; refrain-where; refrain-event 9; refrain-where; refrain-event 0; refrain-where; refrain-back'
-    expect_status 0
-    expect_in "$stderr" 'No symbol "nonsense"'
-    expect_in "$stderr" "there is no event before this one"
+        'refrain-next; refrain-where; refrain-back; refrain-where; refrain-event 9; refrain-where; refrain-event 0; refrain-where; refrain-back; refrain-where'
+    expect_status 120
+    expect_in "$stderr" "refrain: --batch: refrain-back: there is no event before this one"
     [ "$(grep -o '[0-9]* of 10 events' <<< "$output" | tr '\n' ' ')" = \
         "4 of 10 events 3 of 10 events 10 of 10 events 1 of 10 events " ]
-    # Without a reason to stop it runs to its end.
+    run_apart "$REFRAIN" debug --rank 0 --event 2 --batch 'print 41 + 1; print nonsense; print 43'
+    expect_status 120
+    expect_in "$stderr" 'refrain: --batch: print nonsense: No symbol "nonsense"'
+    expect_in "$output" '= 42'
+    [[ ! $output =~ 43 ]]
+    run_apart "$REFRAIN" debug --rank 0 --event 2 --batch 'refrain-were; print 1'
+    expect_status 120
+    expect_in "$stderr" 'Undefined command: "refrain-were"'
+    # Without a reason to stop it runs to its end, and stands nowhere.
     run_apart "$REFRAIN" debug --rank 0 --batch 'refrain-where'
-    expect_status 0
+    expect_status 120
     expect_in "$stderr" "rank 0 ended with status 0"
+    expect_in "$stderr" "refrain: --batch: refrain-where: rank 0 is not running"
     expect_in "$output" "$(cat recorded0.text)"
 }
 
@@ -374,15 +382,18 @@ check_recorded() {
     compile_sum "$1"
     "$REFRAIN" record -q --scheme data "${launch[@]}" > recorded.text
     source=$("$REFRAIN" dump --rank 0 | sed -n 's/^ *0 *5 .*source \([12]\),.*/\1/p')
-    run_apart "$REFRAIN" debug --rank 0 --at "sum.c:$line:6" --batch \
-        'refrain-where; refrain-next; refrain-back; refrain-event 3; run; refrain-where'
+    for command in refrain-next refrain-back 'refrain-event 3'; do
+        run_apart "$REFRAIN" debug --rank 0 --at "sum.c:$line:6" --batch "$command"
+        expect_status 120
+        expect_in "$stderr" "it can stop at lines, not at events"
+    done
+    run_apart "$REFRAIN" debug --rank 0 --at "sum.c:$line:6" --batch 'refrain-where; run; refrain-where'
     expect_status 0
     [[ ! $stderr =~ "extracted yet" ]]
     expect_in "$stderr" "rank 0 stopped, after 6 events"
     expect_in "$output" "rank 0: 6 of 10 events played"
     expect_in "$output" "in the program at sum.c:$line"
     expect_in "$output" "last     event 5: recv, source $source, tag 7"
-    [ "$(grep -c "it can stop at lines, not at events" <<< "$stderr")" -eq 3 ]
     expect_in "$output" "rank 0: 1 of 10 events played"
     # Where an event is asked for, the rank is extracted.
     run_apart "$REFRAIN" debug --rank 0 --event 3 --batch 'refrain-where; refrain-next; refrain-where'
@@ -394,6 +405,74 @@ check_recorded() {
 
 @test "Open MPI: debug counts events of contents that were kept while recording" { check_recorded openmpi; }
 @test "MPICH: debug counts events of contents that were kept while recording" { check_recorded mpich; }
+
+# So is how many there were before a crash.
+check_recorded_crash() {
+    compile_sum "$1"
+    run_apart "$REFRAIN" record -q --scheme data "${launch[@]}" assert
+    expect_status 134
+    run_apart "$REFRAIN" replay --rank 0
+    expect_status 134
+    expect_in "$stderr" "rank 0 alone: 8 events, no difference; the recorded rank was ended by SIGABRT after 8 events"
+    run_apart "$REFRAIN" replay --json --rank 0
+    expect_in "$stderr" '"events":8,'
+}
+
+@test "Open MPI: the events before a crash are counted where contents were kept while recording" { check_recorded_crash openmpi; }
+@test "MPICH: the events before a crash are counted where contents were kept while recording" { check_recorded_crash mpich; }
+
+# The job that is replayed for the extraction reads the input, and then the rank alone does.
+check_input() {
+    compile "$1" reader << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv) {
+    int rank, number = -1, message = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        if (scanf("%d", &number) != 1)
+            number = -2;
+        MPI_Recv(&message, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else {
+        MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+    MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    printf("rank %d: %d\n", rank, number);
+    MPI_Finalize();
+    return 0;
+}
+END
+    printf 'not this\n17\n18\n' > input.text
+    local debug=("$REFRAIN" debug --rank 0 --event 0 --batch 'print number')
+    "$REFRAIN" record -q "${launch[@]}" <<< 17 > recorded.text
+    # What somebody has read before stays read.
+    run_apart sh -c 'IFS= read -r line; "$@"' debug "${debug[@]}" < input.text
+    expect_status 0
+    expect_in "$stderr" "replaying the job once"
+    expect_in "$stderr" "rank 1: 17"
+    expect_in "$output" '= 17'
+    # A pipe cannot be read twice.
+    rm refrain.data/latest/rank-0.contents* refrain.data/latest/rank-0.start
+    echo 17 > input.text
+    run_apart sh -c 'cat input.text | "$@"' debug "${debug[@]}"
+    expect_status 0
+    expect_in "$stderr" "rank 1: 17"
+    expect_in "$stderr" "refrain: standard input is a pipe, which the replay of the job has read"
+    expect_in "$output" '= -2'
+    # Then there is nothing to be read twice.
+    run_apart sh -c 'cat input.text | "$@"' debug "${debug[@]}"
+    expect_in "$output" '= 17'
+    [[ ! $stderr =~ "standard input" ]]
+    rm refrain.data/latest/rank-0.contents* refrain.data/latest/rank-0.start
+    run_apart "${debug[@]}" < /dev/null
+    expect_in "$stderr" "replaying the job once"
+    [[ ! $stderr =~ "standard input" ]]
+}
+
+@test "Open MPI: debug leaves the input to the rank" { check_input openmpi; }
+@test "MPICH: debug leaves the input to the rank" { check_input mpich; }
 
 check_fortran() {
     launch "$1" 3 fortran_mpif

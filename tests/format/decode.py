@@ -478,6 +478,8 @@ class Trace:
         begun, site_count, module_count, end = sealed[0], sealed[2], sealed[3], sealed[5]
         if end:
             self.code = signed(end >> 8)
+        if self.code <= -256:  # it left by _exit(), or within a call
+            self.code = -self.code & 0xFF
         at = 896
         self.modules = [text(data[at + 288 * i : at + 288 * i + 256]) for i in range(module_count)]
         at += 288 * module_room + 64 * name_room
