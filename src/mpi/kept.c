@@ -537,13 +537,13 @@ static struct call take_call(void) {
     if (!reach_call())
         end_here();
     stream.ready = false;
+    notice_end();
     if (stream.next.function == RF_CUT)
         end_inside(stream.next.code);
     if (stream.next.function == RF_HEARD) {
         rf_through(&unfinished.handler, sizeof unfinished.handler);
         unfinished.now = true;
     }
-    notice_end();
     return stream.next;
 }
 

@@ -241,7 +241,7 @@ compile_ends() {
 #define AT(name) (strcmp(where, name) == 0)
 
 static const char *where, *how;
-static int rank, words[4096];
+static int rank, words[4];
 
 static void leave(MPI_Comm comm) {
     int size;
@@ -274,7 +274,7 @@ static void fail(void) {
     int word, flag = 0;
     MPI_Request request;
     if (AT("send"))
-        MPI_Send((void *)8, 4096, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        MPI_Send((void *)8, 100, MPI_INT, 1, 0, MPI_COMM_WORLD);
     if (AT("receive"))
         MPI_Recv(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     if (AT("wildcard"))
@@ -300,7 +300,7 @@ int main(int argc, char **argv) {
     MPI_Comm_create_errhandler(handler, &errors);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors);
     MPI_Errhandler_free(&errors);
-    MPI_Op_create(add, 0, &op);
+    MPI_Op_create(add, 1, &op);
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave_late, &key, NULL);
     if (AT("finalize"))
         MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
