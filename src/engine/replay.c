@@ -97,8 +97,13 @@ const struct rf_event *rf_replay_peek(struct rf_session *session) {
             rf_diverge(session, NULL, NULL, NULL,
                        "the recording tells threads apart, and this replay cannot: the library "
                        "for threads is not loaded");
-        if (cursor->event.kind == RF_LATE || cursor->event.kind == RF_END)
+        if (cursor->event.kind == RF_LATE)
             continue; /* what came late is already in its place */
+        if (cursor->event.kind == RF_END) {
+            replayer->free = true; /* the call that comes did not come to its end */
+            replayer->progress->free = 1;
+            return NULL;
+        }
         cursor->ready = true;
         cursor->used = 0;
         return &cursor->event;
@@ -311,7 +316,7 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
 
 void rf_replay_finish(struct rf_session *session, const struct rf_here *here, enum rf_end how,
                       int32_t code) {
-    static const char *const ways[] = {"was cut off", "finished", "aborted", "exited"};
+    static const char *const ways[] = {"", "finished", "aborted", "exited"};
     const struct rf_event *event = rf_replay_peek(session);
     if (!event && session->replayer.shared && how != RF_END_FINALIZE)
         rf_progress_wait(&session->replayer, here, RF_NO_PEER, RF_NO_PEER);
@@ -324,9 +329,9 @@ void rf_replay_finish(struct rf_session *session, const struct rf_here *here, en
     }
     if (event)
         rf_diverge(session, here, event, NULL, "the program ends before the recording does");
-    if (session->replayer.free)
-        return;
     const struct rf_ending *ending = rf_reader_ending(session->replayer.reader);
+    if (session->replayer.free || ending->how == RF_END_NONE)
+        return;
     if (ending->how != how || ending->code != code)
         rf_diverge(session, here, NULL, NULL,
                    "the recorded run %s here (code %d), this one %s (%d)", ways[ending->how],

@@ -110,6 +110,8 @@ static bool split_one(struct rf_session *session) {
     }
     if (event.kind == RF_THREAD)
         strands->current = event.first;
+    if (event.kind == RF_END)
+        strands->cut = true;
     if (event.kind == RF_THREAD || event.kind == RF_LATE || event.kind == RF_END)
         return true;
     struct rf_strand *strand = find(strands, strands->current);
@@ -124,7 +126,7 @@ static bool split_one(struct rf_session *session) {
 
 static bool was_cut_off(const struct rf_session *session) {
     const struct rf_ending *ending = rf_reader_ending(session->replayer.reader);
-    return ending->how == RF_END_NONE || ending->incomplete;
+    return ending->how == RF_END_NONE || ending->incomplete || session->strands.cut;
 }
 
 const struct rf_event *rf_strand_peek(struct rf_session *session) {

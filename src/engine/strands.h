@@ -53,6 +53,7 @@ struct rf_strands {
     int lock;           /* replay: of the queues, the list and the reader */
     uint64_t remaining; /* replay: events that were split off and not played, and what is owed */
     bool ended;         /* replay: the reader is at its end */
+    bool cut;           /* inside a call: the recording ends with a mark */
 };
 
 /* The strand of this thread, NULL if its session is not shared. */

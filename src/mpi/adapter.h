@@ -58,8 +58,8 @@
 #define rf_depth (rf_self.depth)
 extern _Thread_local uintptr_t rf_fortran_caller RF_OURS __attribute__((tls_model("initial-exec")));
 
-/* True if this thread is in a call of MPI. */
-static inline bool rf_inside(void) {
+/* How many calls of MPI this thread is in, one inside the other. */
+static inline unsigned rf_inside(void) {
     return rf_depth & ~(RF_BY_FORTRAN | RF_STRANGER);
 }
 

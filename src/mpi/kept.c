@@ -81,6 +81,7 @@ void rf_layer_install(enum rf_layer layer) {
     rf_layer_by_hand(&rf_reals);
     rf_layer_windows(&rf_reals);
     rf_layer_fatal(&rf_reals);
+    rf_layer_handlers(&rf_reals);
     rf_layer_shared(&rf_reals);
     rf_layer_files(&rf_reals);
 }
@@ -233,6 +234,15 @@ void rf_kept_abandon(void) {
     rf_reals = rf_library;
 }
 
+/* Alone: the library has called the handler itself, of a call that it answers. */
+static void pass_heard(void) {
+    int32_t handler;
+    if (!rf_handler_runs() || !peek() || !is_next() || stream.next.function != RF_HEARD)
+        return;
+    stream.ready = false;
+    rf_contents_get(reader, &handler, sizeof handler);
+}
+
 /* What the others had called before one of them ended the process is theirs. */
 bool rf_kept_used(const struct rf_here *here) {
     rf_kept_hold();
@@ -243,6 +253,7 @@ bool rf_kept_used(const struct rf_here *here) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         rf_lock(&stream.lock);
     }
+    pass_heard();
     bool used = !peek();
     rf_kept_release();
     return used;
@@ -287,6 +298,33 @@ static void let_others_end_it(void) {
         pause();
 }
 
+static _Noreturn void end_by(int number) {
+    rf_the_session.replayer.progress->state = RF_STATE_LEFT;
+    raise(number);
+    _exit(128 + number);
+}
+
+/* A crash, an exit or an abort inside this call ended the process. */
+static _Noreturn void end_inside(int how) {
+    const char *name = how > 0 ? sigabbrev_np(how) : NULL;
+    char what[32];
+    if (how > 0)
+        snprintf(what, sizeof what, "by SIG%s", name ? name : "NAL");
+    else
+        snprintf(what, sizeof what, "with status %d", RF_CUT_STATUS(how));
+    if (rf_the_session.shared)
+        rf_unlock(&stream.lock);
+    fprintf(stderr,
+            "refrain: rank %d was ended %s inside this call, %s, when its contents were kept: it "
+            "ends here\n",
+            rf_mpi.rank, what, rf_current.name);
+    if (how > 0)
+        end_by(how);
+    rf_the_session.replayer.progress->state = RF_STATE_LEFT;
+    rf_order_let_go();
+    _exit(RF_CUT_STATUS(how));
+}
+
 /* What was kept ends where the process ended that it was kept from: so does this one. */
 static _Noreturn void end_here(void) {
     const struct rf_error *error = rf_contents_reader_error(reader);
@@ -301,9 +339,7 @@ static _Noreturn void end_here(void) {
             "refrain: rank %d was ended in this call, %s, when its contents were kept: it ends "
             "here\n",
             rf_mpi.rank, rf_current.name);
-    rf_the_session.replayer.progress->state = RF_STATE_LEFT;
-    raise(SIGTERM);
-    _exit(128 + SIGTERM);
+    end_by(SIGTERM);
 }
 
 /* From here on the program is on its own, as it was when it was recorded. */
@@ -325,7 +361,7 @@ struct piece {
 };
 
 bool rf_kept_in_callback(void) {
-    return (rf_depth & ~(RF_BY_FORTRAN | RF_STRANGER)) > 1;
+    return rf_inside() > 1;
 }
 
 static void put_aside(const void *data, size_t size, bool block) {
@@ -341,25 +377,46 @@ static void put_aside(const void *data, size_t size, bool block) {
     aside.size = needed;
 }
 
-static void put(const void *data, size_t size, bool block) {
-    if (rf_kept_in_callback())
-        put_aside(data, size, block);
-    else if (block)
+static void put_now(const void *data, size_t size, bool block) {
+    if (block)
         rf_contents_put_block(writer, data, size);
     else
         rf_contents_put(writer, data, size);
 }
 
-void rf_kept_callbacks(bool again) {
+static void put(const void *data, size_t size, bool block) {
+    if (rf_kept_in_callback())
+        put_aside(data, size, block);
+    else
+        put_now(data, size, block);
+}
+
+static void put_what_was_aside(void) {
     struct piece piece;
+    for (size_t at = 0; at < aside.size; at += sizeof piece + piece.size) {
+        memcpy(&piece, aside.data + at, sizeof piece);
+        put_now(aside.data + at + sizeof piece, piece.size, piece.block);
+    }
+}
+
+void rf_kept_callbacks(bool again) {
     if (rf_layer != RF_LAYER_KEEPING || rf_kept_in_callback())
         return;
-    for (size_t at = 0; again && at < aside.size; at += sizeof piece + piece.size) {
-        memcpy(&piece, aside.data + at, sizeof piece);
-        put(aside.data + at + sizeof piece, piece.size, piece.block);
-    }
+    if (again)
+        put_what_was_aside();
     aside.size = 0;
     rf_inheritance_over();
+}
+
+/* Alone: the call has the outcome that is known of it, and brings nothing more: its error handler
+   did not return. Belongs to whoever has the stream. */
+static struct {
+    bool now;
+    int32_t handler;
+} unfinished;
+
+bool rf_kept_unfinished(void) {
+    return unfinished.now;
 }
 
 void rf_through(void *data, size_t size) {
@@ -367,6 +424,8 @@ void rf_through(void *data, size_t size) {
         put(data, size, false);
     else if (!rf_alone())
         return;
+    else if (unfinished.now)
+        memset(data, 0, size);
     else if (!rf_contents_get(reader, data, size))
         end_here();
     else
@@ -389,6 +448,8 @@ void rf_through_block(void *data, size_t size) {
         put(data, size, true);
         return;
     }
+    if (unfinished.now)
+        return;
     if (!rf_contents_block_size(reader, &kept))
         end_here();
     if (kept != size)
@@ -412,9 +473,32 @@ static const char *name_of(unsigned function) {
                                          : "what came after the end of the recording";
 }
 
+static struct call call_of(unsigned function, int32_t code) {
+    return (struct call){function & 0xfff, (unsigned)rf_kept_thread() & 0xfffff, code};
+}
+
 static void put_call(unsigned function, int32_t code) {
-    struct call call = {function & 0xfff, (unsigned)rf_kept_thread() & 0xfffff, code};
+    struct call call = call_of(function, code);
     put(&call, sizeof call, false);
+}
+
+void rf_kept_cut(int how) {
+    if (rf_layer != RF_LAYER_KEEPING || !rf_inside() || held)
+        return;
+    int code, class;
+    int32_t handler = rf_handler_heard(&code);
+    rf_kept_hold();
+    if (handler >= 0) {
+        rf_library.Error_class(code, &class);
+        struct call call = call_of(RF_HEARD, class);
+        put_now(&call, sizeof call, false);
+        put_now(&handler, sizeof handler, false);
+        put_what_was_aside();
+    } else {
+        struct call call = call_of(RF_CUT, how);
+        put_now(&call, sizeof call, false);
+    }
+    rf_kept_release();
 }
 
 static void keep_call(unsigned function, int code) {
@@ -449,10 +533,18 @@ static bool reach_call(void) {
 }
 
 static struct call take_call(void) {
+    if (reach_call())
+        pass_heard();
     if (!reach_call())
         end_here();
     stream.ready = false;
     notice_end();
+    if (stream.next.function == RF_CUT)
+        end_inside(stream.next.code);
+    if (stream.next.function == RF_HEARD) {
+        rf_through(&unfinished.handler, sizeof unfinished.handler);
+        unfinished.now = true;
+    }
     return stream.next;
 }
 
@@ -465,7 +557,7 @@ int rf_kept_call(unsigned function, int code) {
     if (!rf_alone())
         return code;
     struct call call = take_call();
-    if (call.function != function)
+    if (call.function != function && call.function != RF_HEARD)
         rf_diverge(&rf_the_session, &rf_current, NULL, NULL,
                    "what was kept belongs to %s, but the program calls %s", name_of(call.function),
                    name_of(function));
@@ -515,39 +607,55 @@ bool rf_kept_was_last(int *code) {
     return true;
 }
 
-int rf_kept_done(int code) {
-    bool last = code != MPI_SUCCESS && rf_fatal_last();
+/* Alone: the handler did not return when this was kept. */
+static _Noreturn void hear_last(int code, const struct rf_hearer *hearer) {
+    rf_handler_again(unfinished.handler, code, hearer);
+    rf_kept_hold();
+    end_here();
+}
+
+static void end_call(int code, const struct rf_hearer *hearer) {
+    bool heard = unfinished.now;
+    bool last = code != MPI_SUCCESS && !heard && rf_fatal_last();
     rf_fatal_unheard();
     rf_checks_pause(false);
+    unfinished.now = false;
     rf_kept_release();
+    if (heard)
+        hear_last(code, hearer);
     if (last)
         rf_fatal_end();
+}
+
+int rf_kept_done(int code) {
+    end_call(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD});
     return code;
 }
 
 /* True if the error handler is to hear of it. Error handlers are called again, operations of
    reductions are not. */
-static bool done(int code) {
+static bool done(int code, const struct rf_hearer *hearer) {
     rf_kept_callbacks(code != MPI_SUCCESS);
-    rf_kept_done(code);
+    end_call(code, hearer);
     return rf_alone() && code != MPI_SUCCESS;
 }
 
 int rf_kept_end_win(MPI_Win win, int code) {
-    if (done(code))
+    if (done(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD, .win = win}))
         rf_library.Win_call_errhandler(win, code);
     return code;
 }
 
 int rf_kept_end_file(MPI_File file, int code) {
-    if (done(code))
+    if (done(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD, .file = file}))
         rf_library.File_call_errhandler(file, code);
     return code;
 }
 
 int rf_kept_end(MPI_Comm comm, int code) {
-    if (done(code))
-        rf_library.Comm_call_errhandler(comm == RF_NO_COMM ? MPI_COMM_WORLD : comm, code);
+    MPI_Comm whose = comm == RF_NO_COMM ? MPI_COMM_WORLD : comm;
+    if (done(code, &(struct rf_hearer){.comm = whose}))
+        rf_library.Comm_call_errhandler(whose, code);
     return code;
 }
 

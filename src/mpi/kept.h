@@ -56,6 +56,10 @@ int rf_kept_call(unsigned function, int code);
 #define RF_RELEASE 0xffau
 /* After a call that returned with an error: it has ended the process. */
 #define RF_LAST 0xff9u
+/* In place of a call that did not end: the process ended inside of it; its error handler, whose
+   number follows, did not return. */
+#define RF_CUT 0xff8u
+#define RF_HEARD 0xff7u
 /* Such a thing that several calls make up. False if threads are not told apart; else it has an end
    as any call. */
 bool rf_kept_begin(unsigned what);
@@ -66,6 +70,13 @@ void rf_kept_settle(void);
 /* While keeping: this error ends the process. Alone: is that what comes next? */
 void rf_kept_last(int code);
 bool rf_kept_was_last(int *code);
+/* While keeping: the process ends, perhaps inside a call, by this signal or with this status. What
+   is known of that call is kept. For use in a handler of signals: takes nothing from the heap. */
+#define RF_CUT_EXIT(status) (-1 - ((status)&0xff))
+#define RF_CUT_STATUS(how) (-1 - (how))
+void rf_kept_cut(int how);
+/* Alone: what this call has brought was not kept. */
+bool rf_kept_unfinished(void);
 /* The end of a call. Returns the code. */
 int rf_kept_done(int code);
 /* The same; alone, the error handler hears of an error. */
@@ -238,6 +249,21 @@ _Noreturn void rf_fatal_end(void);
    brings the error comes yet. */
 void rf_fatal_unheard(void);
 
+/* ---- kept_handlers.c: error handlers of the program ---- */
+
+/* This thread is in one. */
+bool rf_handler_runs(void);
+/* Which one and what it heard; -1 if none. */
+int32_t rf_handler_heard(int *code);
+/* Whose error it is. */
+struct rf_hearer {
+    MPI_Comm comm;
+    MPI_Win win;
+    MPI_File file;
+};
+/* Alone: calls the one of that number. */
+void rf_handler_again(int32_t place, int code, const struct rf_hearer *hearer);
+
 /* ---- kept_files.c ---- */
 
 void rf_file_open(MPI_Comm comm, MPI_File *file);
@@ -250,6 +276,7 @@ void rf_layer_table(struct rf_real *reals);
 void rf_layer_by_hand(struct rf_real *reals);
 void rf_layer_windows(struct rf_real *reals);
 void rf_layer_fatal(struct rf_real *reals);
+void rf_layer_handlers(struct rf_real *reals);
 void rf_layer_shared(struct rf_real *reals);
 void rf_layer_files(struct rf_real *reals);
 

@@ -115,8 +115,8 @@ static void through_received(const struct rf_output *output, const MPI_Status *s
 }
 
 void rf_through_output(const struct rf_output *output, const MPI_Status *status) {
-    if (rf_layer == RF_LAYER_NONE)
-        return; /* another thread has ended it */
+    if (rf_layer == RF_LAYER_NONE || rf_kept_unfinished())
+        return; /* another thread has ended it; nothing of it was kept */
     switch (output->shape) {
     case RF_NOTHING:
         break;

@@ -8,6 +8,7 @@
 
 #include "engine/signals.h"
 #include "mpi/kept.h"
+#include "mpi/receive.h"
 #include "threads/adapter.h"
 
 #define MOMENTS 3000 /* of a millisecond */
@@ -16,8 +17,9 @@ static pid_t owner;
 
 /* A replay whose threads call lets the others come to where they were when one of them crashed. */
 static void note_signal(int number) {
-    if (rf_recording())
-        rf_recorder_cut_off(&rf_the_session.recorder, number);
+    rf_recorder_cut_off(&rf_the_session.recorder, number);
+    if (rf_is_crash(number))
+        rf_kept_cut(number);
     if (rf_the_session.mode != RF_REPLAYING && rf_the_session.mode != RF_RECORDING_AGAIN)
         return;
     rf_the_session.replayer.progress->signal = (uint32_t)number;
@@ -103,6 +105,7 @@ static void end_at_exit(int status, void *unused) {
     if (session->mode == RF_REPLAYING && !rf_inside())
         rf_replay_finish(session, &here, RF_END_EXIT, status);
     finish_alone(session, &here);
+    rf_kept_cut(RF_CUT_EXIT(status));
     leave_others();
     end_session(session);
 }
@@ -314,7 +317,7 @@ static void open_session(const struct rf_here *here) {
             open_alone(session, here, &node, trace);
         else
             open_contents(session, here, trace);
-        if (session->shared)
+        if (session->shared || rf_layer == RF_LAYER_KEEPING)
             rf_signals_watch(note_signal);
     }
 }
@@ -359,6 +362,15 @@ RF_WRAPPER(int, Init_thread, (int *argc, char ***argv, int required, int *provid
     return end_init(&here, real->Init_thread(argc, argv, required, provided));
 }
 
+/* Callbacks of the program run in it, and may crash. So it has the place of a call in flight,
+   though it takes no message. */
+static void fly_finalize(struct rf_session *session, const struct rf_here *here) {
+    if (!session->recorder.on)
+        return;
+    rf_mpi.room->MPI_SOURCE = rf_mpi.room->MPI_TAG = RF_UNKNOWN;
+    __atomic_store_n(rf_mpi.flight, rf_here_pack(session, here, RF_END, 0), __ATOMIC_RELEASE);
+}
+
 RF_WRAPPER(int, Finalize, (void)) {
     RF_ENTER(Finalize, ());
     struct rf_session *session = &rf_the_session;
@@ -370,6 +382,7 @@ RF_WRAPPER(int, Finalize, (void)) {
         rf_sign(session, &here, RF_NO_PEER, RF_NO_PEER, i);
     }
     bool replaying = session->mode == RF_REPLAYING;
+    bool recording = rf_recording();
     if (replaying) {
         if (!rf_free())
             rf_replay_finish(session, &here, RF_END_FINALIZE, 0);
@@ -378,28 +391,47 @@ RF_WRAPPER(int, Finalize, (void)) {
         rf_progress_wait(&session->replayer, &here, RF_NO_PEER, RF_NO_PEER);
     } else {
         rf_pending_finish(true);
-        close_recording(session, RF_END_FINALIZE, 0);
+        fly_finalize(session, &here);
     }
     finish_alone(session, &here);
     rf_kept_close(false);
     session->mode = RF_OFF;
     int code = rf_reals.Finalize();
+    if (recording)
+        close_recording(session, RF_END_FINALIZE, 0);
     if (replaying)
         session->replayer.progress->state = RF_STATE_FINISHED;
     rf_leave_quietly();
     return code;
 }
 
+/* A callback of the program aborts, mostly an error handler. The call that it is in does not come
+   to its end, so what it would have recorded is missing, and a replay must not look for it: the end
+   of the recording is marked where that call is. */
+static void cut_recording(struct rf_session *session, const struct rf_here *here, int code) {
+    rf_blocking_cut();
+    rf_session_append(session);
+    if (session->recorder.on)
+        rf_recorder_put(&session->recorder, rf_here_pack(session, here, RF_END, 0), RF_END_ABORT,
+                        code, 1);
+    rf_session_unlock(session);
+}
+
 RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     RF_ENTER(Abort, (comm, errorcode));
     struct rf_session *session = &rf_the_session;
+    bool inside = rf_inside() > 1;
     if (rf_recording()) {
         rf_pending_finish(false);
+        if (inside)
+            cut_recording(session, &here, errorcode);
         close_recording(session, RF_END_ABORT, errorcode);
     } else {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
     }
     finish_alone(session, &here);
+    if (inside)
+        rf_kept_cut(RF_CUT_EXIT(errorcode));
     leave_others();
     end_session(session);
     int code = rf_reals.Abort(comm, errorcode);

@@ -84,6 +84,20 @@ static void name_last(const struct rf_here *here, struct rf_blocking *call) {
     call->tag = last->tag;
 }
 
+_Thread_local struct rf_blocking *rf_blocking_here __attribute__((tls_model("initial-exec")));
+
+void rf_blocking_cut(void) {
+    struct rf_session *session = &rf_the_session;
+    const struct rf_blocking *own = rf_blocking_here;
+    uint32_t what = !session->concurrent ? *rf_mpi.flight : own ? own->what : 0;
+    const MPI_Status *status = session->concurrent && own ? own->status : rf_mpi.room;
+    if (!what || status->MPI_SOURCE < 0 || !session->recorder.on)
+        return;
+    rf_session_append(session);
+    rf_recorder_fold(&session->recorder, what, status->MPI_SOURCE, status->MPI_TAG);
+    rf_session_unlock(session);
+}
+
 void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call) {
     if (call->wild && !rf_recorded_error(here)) {
         struct rf_asked asked = asked_for(call->source, call->tag);

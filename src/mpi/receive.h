@@ -21,6 +21,10 @@ struct rf_blocking {
     MPI_Status own;     /* used when threads cannot share the room in the log */
 };
 
+/* Record: the call that this thread is in, where several threads may call at the same time. */
+extern _Thread_local struct rf_blocking *rf_blocking_here RF_OURS
+    __attribute__((tls_model("initial-exec")));
+
 RF_STEP void rf_blocking_set(struct rf_blocking *call, enum rf_kind kind, MPI_Comm comm, int source,
                              int tag, MPI_Status *status) {
     call->kind = kind;
@@ -33,8 +37,8 @@ RF_STEP void rf_blocking_set(struct rf_blocking *call, enum rf_kind kind, MPI_Co
 /* Replay: true if a blocking call may be made in two steps, start and wait. Not so if it failed in
    the recording: an error must come from the same function, for the sake of the error handler. */
 static inline bool rf_may_be_patient(const struct rf_here *here, int peer, int tag) {
-    return rf_the_session.mode == RF_REPLAYING && peer != MPI_PROC_NULL && tag >= 0 && !rf_free() &&
-           !rf_recorded_error(here);
+    return rf_the_session.mode == RF_REPLAYING && peer != MPI_PROC_NULL && tag >= 0 &&
+           !rf_recorded_error(here) && !rf_free();
 }
 
 /* Replay: a receive that was posted earlier, whose match nobody saw before the recording was cut
@@ -66,7 +70,9 @@ RF_STEP void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *c
         call->status->MPI_TAG = RF_UNKNOWN;
         call->what = rf_here_pack(&rf_the_session, here, call->kind,
                                   rf_channel_of(&rf_mpi.channels, call->comm));
-        if (!rf_the_session.concurrent)
+        if (rf_the_session.concurrent)
+            rf_blocking_here = call;
+        else
             __atomic_store_n(rf_mpi.flight, call->what, __ATOMIC_RELEASE);
     }
 }
@@ -88,10 +94,17 @@ RF_STEP void rf_blocking_end(struct rf_blocking *call) {
         rf_self.answered = true;
     }
     rf_session_unlock(session);
-    __atomic_store_n(rf_mpi.flight, 0, __ATOMIC_RELEASE);
+    if (session->concurrent)
+        rf_blocking_here = NULL;
+    else
+        __atomic_store_n(rf_mpi.flight, 0, __ATOMIC_RELEASE);
     if (call->caller != MPI_STATUS_IGNORE)
         *call->caller = *call->status;
 }
+
+/* Record: the process ends in a callback of this thread's call, which does not return. If it is a
+   wildcard receive or probe that has got its message, the match is written now. */
+void rf_blocking_cut(void);
 
 /* What a combined call sends. */
 struct rf_sending {

@@ -256,6 +256,71 @@ replayed_as() {
     expect_in "$stderr" "the end differs: the program ended with status 11, recorded was 136"
 }
 
+# check_handler MPI: an error handler ends the job inside the call that failed. Of that call nothing is recorded but what its
+# status shows.
+check_handler() {
+    compile "$1" handler << 'END'
+#include <mpi.h>
+#include <string.h>
+
+static void leave(MPI_Comm *comm, int *code, ...) {
+    MPI_Abort(*comm, 9);
+}
+
+int main(int argc, char **argv) {
+    int rank, words[4] = {0}, flag = 0;
+    MPI_Comm comm;
+    MPI_Errhandler handler;
+    MPI_Request request;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_create_errhandler(leave, &handler);
+    if (argc > 2)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    else
+        comm = MPI_COMM_WORLD;
+    MPI_Comm_set_errhandler(comm, handler);
+    MPI_Barrier(comm);
+    if (rank == 1) {
+        MPI_Send(words, 1, MPI_INT, 0, 0, comm);
+        MPI_Send(words, 4, MPI_INT, 0, 0, comm);
+    } else {
+        MPI_Recv(words, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE);
+        if (strcmp(argv[1], "named") == 0)
+            MPI_Recv(words, 1, MPI_INT, 1, 0, comm, MPI_STATUS_IGNORE);
+        if (strcmp(argv[1], "wildcard") == 0)
+            MPI_Recv(words, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm, MPI_STATUS_IGNORE);
+        if (strcmp(argv[1], "tag") == 0)
+            MPI_Probe(MPI_ANY_SOURCE, -77, comm, MPI_STATUS_IGNORE);
+        MPI_Irecv(words, 1, MPI_INT, MPI_ANY_SOURCE, 0, comm, &request);
+        if (strcmp(argv[1], "wait") == 0)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        while (!flag)
+            MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    }
+    MPI_Barrier(comm);
+    MPI_Finalize();
+    return 0;
+}
+END
+    for call in named wildcard tag wait test "named copy" "wildcard copy"; do
+        rm -rf trace
+        # shellcheck disable=SC2086
+        run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" $call
+        expect_status 9
+        run_apart "$REFRAIN" info trace
+        expect_in "$output" "rank 0 aborted with code 9"
+        run_apart "$REFRAIN" check trace
+        expect_status 0
+        run_apart timeout -k 5 60 "$REFRAIN" replay trace
+        expect_status 9
+        expect_in "$stderr" "replayed: trace: "
+    done
+}
+
+@test "Open MPI: MPI_Abort in an error handler" { check_handler openmpi; }
+@test "MPICH: MPI_Abort in an error handler" { check_handler mpich; }
+
 # check_fortran MPI: whose library takes the signals, to print where it happened.
 check_fortran() {
     command -v "mpifort.$1" > /dev/null || missing "no Fortran compiler for $1"

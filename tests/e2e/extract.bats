@@ -280,6 +280,161 @@ END
 @test "Open MPI: error handlers in front of an end alone" { check_handlers openmpi 15; }
 @test "MPICH: error handlers in front of an end alone" { check_handlers mpich 17; }
 
+# compile_ends MPI: rank 0 ends inside a call: the arguments say where and how.
+compile_ends() {
+    compile "$1" ends << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AT(name) (strcmp(where, name) == 0)
+
+static const char *where, *how;
+static int rank, words[4];
+
+static void leave(MPI_Comm comm) {
+    int size;
+    MPI_Comm_size(comm, &size);
+    printf("rank %d of %d leaves\n", rank, size);
+    fflush(stdout);
+    if (strcmp(how, "abort") == 0)
+        MPI_Abort(comm, 9);
+    if (strcmp(how, "exit") == 0)
+        exit(12);
+    abort();
+}
+
+static void handler(MPI_Comm *comm, int *code, ...) {
+    leave(*comm);
+}
+
+static void add(void *in, void *out, int *count, MPI_Datatype *type) {
+    if (rank == 0)
+        *(volatile int *)8 = 1;
+}
+
+static int leave_late(MPI_Comm comm, int key, void *value, void *state) {
+    if (rank == 0)
+        abort();
+    return MPI_SUCCESS;
+}
+
+static void fail(void) {
+    int word, flag = 0;
+    MPI_Request request;
+    if (AT("send"))
+        MPI_Send((void *)8, 100, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    if (AT("receive"))
+        MPI_Recv(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (AT("wildcard"))
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (AT("tag"))
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, -77, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (AT("wait") || AT("test"))
+        MPI_Irecv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &request);
+    if (AT("wait"))
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    while (AT("test") && !flag)
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+}
+
+int main(int argc, char **argv) {
+    int key;
+    MPI_Errhandler errors;
+    MPI_Op op;
+    where = argv[1];
+    how = argv[2];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_create_errhandler(handler, &errors);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors);
+    MPI_Errhandler_free(&errors);
+    MPI_Op_create(add, 1, &op);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave_late, &key, NULL);
+    if (AT("finalize"))
+        MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
+    if (rank == 1) {
+        MPI_Send(words, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        MPI_Send(words, 4, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(words, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        fail();
+    }
+    if (AT("reduce"))
+        MPI_Reduce(words, words + 1, 1, MPI_INT, op, 0, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+}
+
+# record_ends SCHEME WHERE HOW
+record_ends() {
+    rm -rf trace
+    run_apart timeout -k 5 60 "$REFRAIN" record -q --scheme "$1" -o trace "${launch[@]}" "$2" "$3"
+    [ "$status" -ne 0 ]
+    [ "$1" = data ] || extract 0
+}
+
+# check_inside MPI: a crash in the library, and in an operation that it calls. The signal comes in that call.
+check_inside() {
+    compile_ends "$1"
+    for scheme in data order; do
+        for place in send:MPI_Send reduce:MPI_Reduce; do
+            record_ends "$scheme" "${place%:*}" -
+            alone 0
+            expect_status 139
+            expect_in "$stderr" "rank 0 was ended by SIGSEGV inside this call, ${place#*:}, "
+            expect_in "$stderr" "no difference; the recorded rank was ended by SIGSEGV"
+        done
+    done
+    run_apart timeout -k 5 60 "$REFRAIN" debug --rank 0 --batch bt trace
+    expect_in "$stderr" "rank 0 stopped by SIGSEGV"
+    expect_in "$output" " in main "
+}
+
+@test "Open MPI: alone, a crash inside a call" { check_inside openmpi; }
+@test "MPICH: alone, a crash inside a call" { check_inside mpich; }
+
+# check_last_words MPI: an error handler ends the process. Alone it is called, and ends it in the same way.
+check_last_words() {
+    compile_ends "$1"
+    for scheme in order data; do
+        for place in receive:abort:9 receive:exit:12 receive:signal:134 wildcard:abort:9 wildcard:exit:12 \
+            tag:abort:9 tag:signal:134 wait:abort:9 test:abort:9 test:signal:134; do
+            local way=${place#*:}
+            record_ends "$scheme" "${place%%:*}" "${way%:*}"
+            alone 0
+            expect_status "${way#*:}"
+            [ "$output" = "rank 0 of 2 leaves" ]
+            expect_in "$stderr" "no difference"
+        done
+    done
+}
+
+@test "Open MPI: alone, an error handler that ends the process" { check_last_words openmpi; }
+@test "MPICH: alone, an error handler that ends the process" { check_last_words mpich; }
+
+# check_finalize MPI: a callback in MPI_Finalize crashes.
+check_finalize() {
+    compile_ends "$1"
+    for scheme in order data; do
+        record_ends "$scheme" finalize -
+        run_apart "$REFRAIN" info trace
+        expect_in "$output" "rank 0 was ended by SIGABRT in MPI_Finalize at ends.c:"
+        run_apart timeout -k 5 60 "$REFRAIN" replay trace
+        expect_status 134
+        alone 0
+        expect_status 134
+        expect_in "$stderr" "the recorded rank was ended by SIGABRT in MPI_Finalize at ends.c:"
+    done
+}
+
+@test "Open MPI: a crash inside MPI_Finalize" { check_finalize openmpi; }
+@test "MPICH: a crash inside MPI_Finalize" { check_finalize mpich; }
+
 # A rank that looks at shared memory again and again, without a call: alone nothing comes, which is told.
 @test "alone, a rank that watches shared memory" {
     compile openmpi watch << 'END'

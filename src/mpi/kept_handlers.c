@@ -1,0 +1,125 @@
+/* Extraction: error handlers of the program that do not return. The library calls them inside the
+   call that has failed, and of a call that does not end nothing is kept. So they are called through
+   functions of our own, and as long as one of them runs it is known what it was called for: whoever
+   ends the process then writes that down. Alone, the call has this outcome, and the same handler is
+   called. */
+#include <stdlib.h>
+
+#include "mpi/kept.h"
+
+/* As the program has made them; their places are the same alone. */
+static struct handler {
+    enum { OF_COMMS, OF_WINDOWS, OF_FILES } whose;
+    union {
+        MPI_Comm_errhandler_function *of_comms;
+        MPI_Win_errhandler_function *of_windows;
+        MPI_File_errhandler_function *of_files;
+    };
+} * handlers;
+static int32_t count, room;
+static struct rf_handle_map places;
+
+/* The one that this thread is in, and for what. */
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct {
+    unsigned depth;
+    int32_t place;
+    int code;
+} running;
+
+bool rf_handler_runs(void) {
+    return running.depth > 0;
+}
+
+int32_t rf_handler_heard(int *code) {
+    *code = running.code;
+    return running.depth ? running.place : -1;
+}
+
+static uint64_t key_of(MPI_Errhandler handler) {
+    return (uint64_t)(uintptr_t)handler;
+}
+
+static void remember(MPI_Errhandler made, struct handler handler) {
+    rf_kept_hold();
+    rf_handle_remove(&places, key_of(made)); /* of one that has been freed */
+    handlers = rf_kept_grown(handlers, count, &room, sizeof *handlers);
+    rf_kept_enter(&places, key_of(made), (uint32_t)count);
+    handlers[count++] = handler;
+    rf_kept_release();
+}
+
+/* Of the handle that the library has given out once more. */
+static int32_t place_of(MPI_Errhandler *handler) {
+    rf_kept_hold();
+    uint32_t place = rf_handle_find(&places, key_of(*handler));
+    rf_kept_release();
+    rf_library.Errhandler_free(handler);
+    return place == RF_NOWHERE ? -1 : (int32_t)place;
+}
+
+static void run(int32_t place, int *code, const struct rf_hearer *hearer) {
+    struct rf_hearer whose = *hearer;
+    rf_kept_hold();
+    struct handler handler = handlers[place];
+    rf_kept_release();
+    if (running.depth++ == 0) {
+        running.place = place;
+        running.code = *code;
+    }
+    switch (handler.whose) {
+    case OF_COMMS:
+        handler.of_comms(&whose.comm, code, NULL);
+        break;
+    case OF_WINDOWS:
+        handler.of_windows(&whose.win, code, NULL);
+        break;
+    case OF_FILES:
+        handler.of_files(&whose.file, code, NULL);
+        break;
+    }
+    running.depth--;
+}
+
+void rf_handler_again(int32_t place, int code, const struct rf_hearer *hearer) {
+    if (place < count)
+        run(place, &code, hearer);
+}
+
+#define RF_HEAR(name, object, member, get)                                                         \
+    static void hear_##name(object *of, int *code, ...) {                                          \
+        MPI_Errhandler handler;                                                                    \
+        if (rf_library.get(*of, &handler) != MPI_SUCCESS)                                          \
+            return;                                                                                \
+        int32_t place = place_of(&handler);                                                        \
+        if (place >= 0)                                                                            \
+            run(place, code, &(struct rf_hearer){.member = *of});                                  \
+    }
+
+RF_HEAR(comm, MPI_Comm, comm, Comm_get_errhandler)
+RF_HEAR(window, MPI_Win, win, Win_get_errhandler)
+RF_HEAR(file, MPI_File, file, File_get_errhandler)
+
+#define RF_KEEP_CREATE(name, type, hear, kind, member)                                             \
+    static int kept_##name(type *function, MPI_Errhandler *handler) {                              \
+        int code = rf_library.name(hear, handler);                                                 \
+        if (code == MPI_SUCCESS)                                                                   \
+            remember(*handler, (struct handler){.whose = kind, .member = function});               \
+        return code;                                                                               \
+    }
+
+RF_KEEP_CREATE(Comm_create_errhandler, MPI_Comm_errhandler_function, hear_comm, OF_COMMS, of_comms)
+RF_KEEP_CREATE(Errhandler_create, MPI_Handler_function, hear_comm, OF_COMMS, of_comms)
+RF_KEEP_CREATE(Win_create_errhandler, MPI_Win_errhandler_function, hear_window, OF_WINDOWS,
+               of_windows)
+RF_KEEP_CREATE(File_create_errhandler, MPI_File_errhandler_function, hear_file, OF_FILES, of_files)
+
+void rf_layer_handlers(struct rf_real *reals) {
+    if (rf_layer == RF_LAYER_CHECKING)
+        return;
+#define RF_SET(name) reals->name = kept_##name;
+    RF_SET(Comm_create_errhandler)
+    RF_SET(Errhandler_create)
+    RF_SET(Win_create_errhandler)
+    RF_SET(File_create_errhandler)
+#undef RF_SET
+}
