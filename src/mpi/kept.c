@@ -482,8 +482,11 @@ static void put_call(unsigned function, int32_t code) {
     put(&call, sizeof call, false);
 }
 
+/* A library's handler of signals may raise its signal again: once is enough. */
 void rf_kept_cut(int how) {
-    if (rf_layer != RF_LAYER_KEEPING || !rf_inside() || held)
+    static bool written;
+    if (rf_layer != RF_LAYER_KEEPING || !rf_inside() || held ||
+        __atomic_exchange_n(&written, true, __ATOMIC_RELAXED))
         return;
     int code, class;
     int32_t handler = rf_handler_heard(&code);
