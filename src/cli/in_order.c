@@ -229,7 +229,7 @@ int rf_in_order(int ranks, rf_work *work, void *context) {
     }
     int code = ending ? 128 + rf_signal_seen() : RF_EXIT_OK;
     for (int i = 0; i < workers.started; i++) {
-        if (code == RF_EXIT_OK)
+        if (code == RF_EXIT_OK || (workers.list[i].code == RF_EXIT_DIVERGED && !ending))
             code = workers.list[i].code;
         free_texts(&workers.list[i]);
     }

@@ -8,8 +8,8 @@ typedef int rf_work(void *context, int rank);
 
 /* Each line that the work for rank 3 writes begins with "[3] ", on standard output as on standard
    error. Only rank 0 has our standard input, as under mpirun, and not from a terminal. Returns 0,
-   or the code of the first rank whose work has another one, or 128 + a signal that has ended all.
- */
+   128 + a signal that has ended all, RF_EXIT_DIVERGED if a rank's work has that code, or the code
+   of the first rank whose work has another one. */
 int rf_in_order(int ranks, rf_work *work, void *context);
 
 #endif

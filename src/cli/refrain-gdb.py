@@ -511,14 +511,16 @@ def commands_of(text):
 
 
 def run_commands(text):
-    """Up to the first one that fails, as in a script of gdb; returns the exit code."""
+    """Up to the first one that fails, as in a script of gdb; returns the exit code. A rank that did not stop
+    has nothing to look at, and that is no mistake."""
+    stopped = alive()
     for command in commands_of(text):
         try:
             gdb.execute(command)
         except gdb.error as error:
             gdb.flush()
             say(f"--batch: {command}: {error}")
-            return USAGE
+            return USAGE if stopped else 0
         gdb.flush()
     return 0
 

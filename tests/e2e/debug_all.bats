@@ -179,7 +179,7 @@ check_batch() {
     [[ $output =~ ^"[0] "[^$'\n']*$ ]]
     # One that differs does not keep the others from being looked at.
     sed -i 's,\("arguments": \[[^]]*\),\1\, "early",' refrain.data/latest/rank-1.start
-    run_apart "$REFRAIN" debug --all --batch 'print 1'
+    run_apart "$REFRAIN" debug --all --batch 'print rank'
     expect_status 121
     expect_in "$stderr" "[1] refrain: rank 1 differs from its recording here"
     expect_in "$stderr" "[1] refrain: the replay diverged: rank 1"
