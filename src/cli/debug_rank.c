@@ -115,8 +115,10 @@ int rf_debug_extract(struct rf_debug *debug, const bool *marked, bool some) {
     }
     rf_signals_guard(child);
     int status = child > 0 ? rf_launch_wait(child) : -1;
-    put_input_back(&input);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : RF_EXIT_BUG;
+    int code = WIFEXITED(status) ? WEXITSTATUS(status) : RF_EXIT_BUG;
+    if (code == RF_EXIT_OK)
+        put_input_back(&input);
+    return code;
 }
 
 /* What the script is to do, as a file in the run directory; its path, or NULL. */

@@ -89,7 +89,7 @@ bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *
         if (!rf_thread_log_begin(log, i, &cursor))
             continue;
         counts->threads++;
-        counts->operations += cursor.record->done;
+        counts->operations += rf_thread_log_recorded(log, cursor.record);
         int result;
         while ((result = rf_thread_log_next(&cursor, &entry, error)) == RF_READ_EVENT)
             count(counts, &entry);

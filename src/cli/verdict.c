@@ -117,6 +117,14 @@ static uint64_t operations_played(const struct rf_replayed *replayed) {
     return operations;
 }
 
+/* Past the end of its recording, or of what could be followed of it. */
+static bool any_free(const struct rf_replayed *replayed) {
+    for (size_t i = 0; i < replayed->supervision->count; i++)
+        if (replayed->supervision->ranks[i].free)
+            return true;
+    return false;
+}
+
 /* A rank that was killed or left early shows that by its status only; here it is said in words. */
 static void announce_alone(const struct rf_replayed *replayed) {
     const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, replayed->alone);
@@ -142,7 +150,7 @@ static char *unkept_text(const struct rf_summary *summary) {
 
 /* All was played as recorded, but what came after it is another; `end` says so. */
 static void announce_other_end(const struct rf_replayed *replayed, const char *threads,
-                               const char *end) {
+                               const char *unkept, const char *end) {
     unsigned long long events = events_played(replayed), recorded = events_recorded(replayed);
     size_t ranks = replayed->supervision->count;
     char *of = events < recorded ? rf_text(" of %llu", recorded) : rf_copy("");
@@ -150,8 +158,8 @@ static void announce_other_end(const struct rf_replayed *replayed, const char *t
         rf_say("replayed: %s: rank %d alone: %llu%s event%s; %s", replayed->trace, replayed->alone,
                events, of, rf_plural(recorded), end);
     else
-        rf_say("replayed: %s: %llu%s event%s, %zu rank%s%s; %s", replayed->trace, events, of,
-               rf_plural(recorded), ranks, rf_plural(ranks), threads, end);
+        rf_say("replayed: %s: %llu%s event%s, %zu rank%s%s; %s%s", replayed->trace, events, of,
+               rf_plural(recorded), ranks, rf_plural(ranks), threads, end, unkept);
     free(of);
 }
 
@@ -160,11 +168,12 @@ static void announce(const struct rf_replayed *replayed, enum rf_verdict verdict
     unsigned long long events = events_played(replayed);
     unsigned long long recorded = events_recorded(replayed);
     uint64_t operations = operations_played(replayed);
-    bool sooner = operations < rf_summary_threads(replayed->summary).operations;
+    bool sooner =
+        operations < rf_summary_threads(replayed->summary).operations && !any_free(replayed);
     char *threads = rf_summary_threads_text(replayed->summary, operations);
     char *unkept = unkept_text(replayed->summary);
     if (verdict == RF_VERDICT_OTHER_STATUS)
-        announce_other_end(replayed, threads, end);
+        announce_other_end(replayed, threads, unkept, end);
     else if (verdict == RF_VERDICT_SAME && is_alone(replayed))
         announce_alone(replayed);
     else if (verdict == RF_VERDICT_SAME)
@@ -350,15 +359,16 @@ int rf_judge(const struct rf_replayed *replayed, enum rf_launcher launcher,
     bool otherwise = good && expected >= 0 && code != expected && !raced;
     char *end = rf_text("the end differs: the program ended with status %d, recorded was %d", code,
                         expected);
-    if (otherwise)
+    if (otherwise && *verdict == RF_VERDICT_SAME)
         *verdict = RF_VERDICT_OTHER_STATUS;
     if (!options->quiet && !options->json && (good || *verdict == RF_VERDICT_STOPPED)) {
         announce(replayed, *verdict, end);
         announce_free(replayed);
-    } else if (otherwise) {
-        rf_say("%s", end);
     }
-    if (otherwise)
+    bool said = !options->quiet && (options->json || *verdict == RF_VERDICT_OTHER_STATUS);
+    if (otherwise && !said)
+        rf_say("%s", end);
+    if (otherwise && !options->json)
         rf_hint_info(replayed);
     free(end);
     if (replayed->races)
