@@ -115,8 +115,9 @@ static void print_next_recorded(const struct rf_replayed *replayed, struct rf_sy
     }
     /* Where a check differs, the rank says how many calls it covers. */
     bool check = rank->expected.function[0] == '(';
-    fprintf(stderr, "  %-9s the same %s%scalls as recorded; ", "expected",
-            check ? rank->expected.detail : "", check ? " " : "");
+    fprintf(stderr, "  %-9s the same %s%scall%s as recorded; ", "expected",
+            check ? rank->expected.detail : "", check ? " " : "",
+            check && !strcmp(rank->expected.detail, "1") ? "" : "s");
     if (site) {
         char place[RF_PLACE_TEXT];
         rf_symbols_place(symbols, rf_reader_module(reader, site->module), site->offset, place);

@@ -94,12 +94,10 @@ static struct opened *find(struct rf_symbols *symbols, const struct rf_module *m
     return opened;
 }
 
-const char *rf_symbols_place(struct rf_symbols *symbols, const struct rf_module *module,
-                             uint64_t offset, char text[RF_PLACE_TEXT]) {
-    if (!module || !module->path[0]) {
-        snprintf(text, RF_PLACE_TEXT, "?");
-        return text;
-    }
+static char *find_place(struct rf_symbols *symbols, const struct rf_module *module,
+                        uint64_t offset) {
+    if (!module || !module->path[0])
+        return rf_copy("?");
     struct opened *opened = find(symbols, module);
     if (opened->module && offset > 0) {
         /* One back from the return address, to be inside the call. */
@@ -109,19 +107,23 @@ const char *rf_symbols_place(struct rf_symbols *symbols, const struct rf_module 
         int number = 0;
         Dwfl_Line *line = dwfl_module_getsrc(opened->module, address);
         const char *file = line ? dwfl_lineinfo(line, NULL, &number, NULL, NULL, NULL) : NULL;
-        if (file && number > 0) {
-            snprintf(text, RF_PLACE_TEXT, "%s:%d", rf_base_name(file), number);
-            return text;
-        }
+        if (file && number > 0)
+            return rf_text("%s:%d", rf_base_name(file), number);
         GElf_Off into = 0;
         GElf_Sym symbol;
         const char *name =
             dwfl_module_addrinfo(opened->module, address, &into, &symbol, NULL, NULL, NULL);
-        if (name) {
-            snprintf(text, RF_PLACE_TEXT, "%s+0x%" PRIx64, name, (uint64_t)into + 1);
-            return text;
-        }
+        if (name)
+            return rf_text("%s+0x%" PRIx64, name, (uint64_t)into + 1);
     }
-    snprintf(text, RF_PLACE_TEXT, "%s+0x%" PRIx64, rf_base_name(module->path), offset);
+    return rf_text("%s+0x%" PRIx64, rf_base_name(module->path), offset);
+}
+
+const char *rf_symbols_place(struct rf_symbols *symbols, const struct rf_module *module,
+                             uint64_t offset, char text[RF_PLACE_TEXT]) {
+    char *place = find_place(symbols, module, offset), *shown = rf_plain(place);
+    snprintf(text, RF_PLACE_TEXT, "%s", shown);
+    free(shown);
+    free(place);
     return text;
 }

@@ -205,3 +205,36 @@ expect_state() {
     expect_status 122
     echo "$output" | python3 -c 'import json,sys; assert json.load(sys.stdin)["events"] == 0'
 }
+
+@test "what a terminal would obey is not printed as it is: names of source files" {
+    compile mpich $'a\e[31mb' << 'END'
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, word = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1)
+        MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    else if (argc == 1)
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    else
+        MPI_Probe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank == 0)
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 3
+    run_apart "$REFRAIN" dump --rank 0 trace
+    expect_in "$output" ' a\x1b[31mb.c:9 '
+    [[ ! $output =~ $'\e' ]]
+    run_apart "$REFRAIN" info trace
+    [[ ! $output =~ $'\e' ]]
+    run_apart "$REFRAIN" replay trace -- "${launch[@]}" other
+    expect_status 121
+    expect_in "$stderr" 'MPI_Recv at a\x1b[31mb.c:9'
+    expect_in "$stderr" 'came      MPI_Probe at a\x1b[31mb.c:11'
+    [[ ! $stderr =~ $'\e' ]]
+}
