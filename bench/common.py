@@ -34,8 +34,9 @@ Spread = namedtuple("Spread", "median low high")
 # A ratio is measured in at most so many times the rounds while its verdict is open.
 MORE_ROUNDS = 4
 MORE_ROUNDS_TEXT = f"""There are up to {MORE_ROUNDS} times as many rounds for rows of which it could not be told
-otherwise whether they reach the goal: whose median was nearer to it than its error, about the
-distance of the quartiles divided by the root of the number of rounds."""
+otherwise whether they reach the goal: rounds above and below it were nearly as many, nearer to
+halves than one and a half standard deviations of a coin's throws. Rows with all of these rounds
+are at their goal."""
 
 
 class Failure(Exception):
@@ -59,9 +60,10 @@ def spread(values):
 
 
 def is_open(values, goal):
-    """Is the median nearer to the goal than its error?"""
-    value = spread(values)
-    return abs(value.median - goal) < (value.high - value.low) / math.sqrt(len(values))
+    """Could a coin have put the values above and below the goal? How far they lie from it does not
+    count: slow rounds are further away than fast ones, and would keep only slow rows open."""
+    above = sum(value > goal for value in values)
+    return abs(2 * above - len(values)) < 1.5 * math.sqrt(len(values))
 
 
 def at_full_speed(rounds):
