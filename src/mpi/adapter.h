@@ -345,9 +345,13 @@ void rf_waited(const struct rf_patience *patience);
 void rf_wait_until_idle(int seconds);
 /* Replay: this thread ends the process inside a call; the others come to where they were then. */
 void rf_others_first(void);
-/* The process ends without what exit() does, or from within a call. */
-void rf_note_left(int status);
 /* Replay: a failed test or probe is answered without the library; let it get on now and then. */
 void rf_answer_failure(void);
+
+/* ---- ends.c ---- */
+
+/* The process ends without what exit() does, or from within a call. Does nothing once the recording
+   is closed. */
+void rf_note_left(int status);
 
 #endif

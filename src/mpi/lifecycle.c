@@ -93,8 +93,12 @@ static void close_recording(struct rf_session *session, enum rf_end how, int cod
 static void end_at_exit(int status, void *unused) {
     (void)unused;
     struct rf_session *session = &rf_the_session;
-    if (session->mode == RF_OFF || getpid() != owner)
+    if (getpid() != owner)
         return;
+    if (session->mode == RF_OFF) { /* perhaps in MPI_Finalize */
+        rf_note_left(status);
+        return;
+    }
     /* An exit from inside a call is the library giving up: that is a crash, and what the call has
        left in the log is to be kept. */
     if (rf_recording() && !rf_inside())
@@ -407,13 +411,14 @@ RF_WRAPPER(int, Finalize, (void)) {
 
 /* A callback of the program aborts, mostly an error handler. The call that it is in does not come
    to its end, so what it would have recorded is missing, and a replay must not look for it: the end
-   of the recording is marked where that call is. */
+   of the recording is marked where that call is, and no other thread appends behind it. */
 static void cut_recording(struct rf_session *session, const struct rf_here *here, int code) {
     rf_blocking_cut();
     rf_session_append(session);
     if (session->recorder.on)
         rf_recorder_put(&session->recorder, rf_here_pack(session, here, RF_END, 0), RF_END_ABORT,
                         code, 1);
+    rf_recorder_close(&session->recorder, RF_END_ABORT, code);
     rf_session_unlock(session);
 }
 
@@ -425,7 +430,8 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
         rf_pending_finish(false);
         if (inside)
             cut_recording(session, &here, errorcode);
-        close_recording(session, RF_END_ABORT, errorcode);
+        else
+            close_recording(session, RF_END_ABORT, errorcode);
     } else {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
     }

@@ -254,7 +254,8 @@ static bool store(struct rf_contents_writer *writer, const void *data, size_t si
         }
         size_t part = size < writer->chunk - used ? size : writer->chunk - used;
         /* A chunk in the middle of a block need not be in the tail: it does not hold what was put
-           last. */
+           last. It is read more than once, so a thread that writes to its message meanwhile, which
+           no correct program does, leaves a chunk that is damaged. */
         bool middle = !used && size > writer->chunk;
         if (middle && !next_chunk(writer, from))
             return false;

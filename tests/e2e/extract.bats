@@ -316,7 +316,7 @@ static void add(void *in, void *out, int *count, MPI_Datatype *type) {
 
 static int leave_late(MPI_Comm comm, int key, void *value, void *state) {
     if (rank == 0)
-        abort();
+        leave(comm);
     return MPI_SUCCESS;
 }
 
@@ -417,23 +417,25 @@ check_last_words() {
 @test "Open MPI: alone, an error handler that ends the process" { check_last_words openmpi; }
 @test "MPICH: alone, an error handler that ends the process" { check_last_words mpich; }
 
-# check_finalize MPI: a callback in MPI_Finalize crashes.
+# check_finalize MPI HOW STATUS ENDING: a callback in MPI_Finalize ends the process.
 check_finalize() {
     compile_ends "$1"
     for scheme in order data; do
-        record_ends "$scheme" finalize -
+        record_ends "$scheme" finalize "$2"
         run_apart "$REFRAIN" info trace
-        expect_in "$output" "rank 0 was ended by SIGABRT in MPI_Finalize at ends.c:"
+        expect_in "$output" "rank 0 $4 in MPI_Finalize at ends.c:"
         run_apart timeout -k 5 60 "$REFRAIN" replay trace
-        expect_status 134
+        expect_status "$3"
         alone 0
-        expect_status 134
-        expect_in "$stderr" "the recorded rank was ended by SIGABRT in MPI_Finalize at ends.c:"
+        expect_status "$3"
+        expect_in "$stderr" "the recorded rank $4 in MPI_Finalize at ends.c:"
     done
 }
 
-@test "Open MPI: a crash inside MPI_Finalize" { check_finalize openmpi; }
-@test "MPICH: a crash inside MPI_Finalize" { check_finalize mpich; }
+@test "Open MPI: a crash inside MPI_Finalize" { check_finalize openmpi - 134 "was ended by SIGABRT"; }
+@test "MPICH: a crash inside MPI_Finalize" { check_finalize mpich - 134 "was ended by SIGABRT"; }
+@test "Open MPI: an exit inside MPI_Finalize" { check_finalize openmpi exit 12 "exited with status 12"; }
+@test "MPICH: an exit inside MPI_Finalize" { check_finalize mpich exit 12 "exited with status 12"; }
 
 # A rank that looks at shared memory again and again, without a call: alone nothing comes, which is told.
 @test "alone, a rank that watches shared memory" {

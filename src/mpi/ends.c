@@ -1,8 +1,9 @@
 /* Ends without what exit() does: _exit() and its like, called by the program or by a library that
    gives up. Whoever calls them may be a handler of signals, or a child made by vfork, which has our
-   memory: nothing here locks, allocates or looks up anything, and only the recorded process is
-   noted. Nothing else happens, and a replay does nothing about them: as a recording goes on to the
-   last instruction, such an end is none of its events. */
+   memory: nothing here locks, allocates or looks up anything (with --values, asking which process
+   this is does, the first time), and only the recorded process is noted. Nothing else happens, and
+   a replay does nothing about them: as a recording goes on to the last instruction, such an end is
+   none of its events. */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,7 @@ static __attribute__((constructor)) void find_reals(void) {
 }
 
 void rf_note_left(int status) {
-    if (rf_recording())
-        rf_recorder_cut_off(&rf_the_session.recorder, rf_left(status, rf_inside()));
+    rf_recorder_cut_off(&rf_the_session.recorder, rf_left(status, rf_inside()));
 }
 
 /* A library that is loaded before us may come here before we are ready. */
