@@ -435,6 +435,48 @@ check_finalize() {
 @test "Open MPI: a crash inside MPI_Finalize" { check_finalize openmpi; }
 @test "MPICH: a crash inside MPI_Finalize" { check_finalize mpich; }
 
+# check_inheritance MPI: attributes of MPI_COMM_SELF are not handed on to what does not come from it.
+check_inheritance() {
+    compile "$1" inheritance << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+static int rank;
+
+static int hand_on(MPI_Comm comm, int key, void *state, void *in, void *out, int *flag) {
+    printf("rank %d: copied\n", rank);
+    *(void **)out = in;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+    int key, found;
+    void *value;
+    MPI_Comm part;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_create_keyval(hand_on, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, &key);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &part);
+    MPI_Comm_get_attr(part, key, &value, &found);
+    printf("rank %d: found %d\n", rank, found);
+    MPI_Comm_free(&part);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 0
+    extract 0
+    alone 0
+    expect_status 0
+    [ "$output" = "rank 0: found 0" ]
+}
+
+@test "Open MPI: alone, attributes of MPI_COMM_SELF stay there" { check_inheritance openmpi; }
+@test "MPICH: alone, attributes of MPI_COMM_SELF stay there" { check_inheritance mpich; }
+
 # A rank that looks at shared memory again and again, without a call: alone nothing comes, which is told.
 @test "alone, a rank that watches shared memory" {
     compile openmpi watch << 'END'
