@@ -84,7 +84,7 @@ int rf_kept_end(MPI_Comm comm, int code);
 int rf_kept_end_win(MPI_Win win, int code);
 int rf_kept_end_file(MPI_File file, int code);
 /* While keeping: the library has called callbacks of the program. Alone they are called here
-   (`again`), or not at all. */
+   (`again`), or not at all. What was copied in this call is over with it (rf_inheritance_over). */
 void rf_kept_callbacks(bool again);
 /* While keeping, between calls: this freed receive turns out to be complete, the memory of this
    window has changed. */

@@ -477,6 +477,60 @@ END
 @test "Open MPI: alone, attributes of MPI_COMM_SELF stay there" { check_inheritance openmpi; }
 @test "MPICH: alone, attributes of MPI_COMM_SELF stay there" { check_inheritance mpich; }
 
+# check_second_open MPI: the library has copied the communicator when a file turns out not to be there. What the
+# callbacks of its attributes got is not that of the second attempt.
+check_second_open() {
+    compile "$1" second << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+static int hand_on(MPI_Comm comm, int key, void *state, void *in, void *out, int *flag) {
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    *(void **)out = in;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+static int forget(MPI_Comm comm, int key, void *value, void *state) {
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+    int rank, size, key, code;
+    MPI_File file;
+    MPI_Comm copy;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_create_keyval(hand_on, forget, &key, NULL);
+    MPI_Comm_set_attr(copy, key, &key);
+    code = MPI_File_open(copy, "data", MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    if (code != MPI_SUCCESS)
+        MPI_File_open(copy, "data", MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                      &file);
+    MPI_Comm_size(copy, &size);
+    printf("rank %d: %d %d\n", rank, code != MPI_SUCCESS, size);
+    MPI_File_close(&file);
+    MPI_Comm_free(&copy);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 0
+    extract 0
+    alone 0
+    expect_status 0
+    [ "$output" = "rank 0: 1 2" ]
+    expect_in "$stderr" "no difference"
+}
+
+@test "Open MPI: alone, a file that is opened at the second attempt" { check_second_open openmpi; }
+@test "MPICH: alone, a file that is opened at the second attempt" { check_second_open mpich; }
+
 # A rank that looks at shared memory again and again, without a call: alone nothing comes, which is told.
 @test "alone, a rank that watches shared memory" {
     compile openmpi watch << 'END'
