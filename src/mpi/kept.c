@@ -630,8 +630,34 @@ static void end_call(int code, const struct rf_hearer *hearer) {
         rf_fatal_end();
 }
 
+/* Who is none of them is null, and not nothing: with Open MPI, that is another object. */
+static struct rf_hearer hearer(MPI_Comm comm, MPI_Win win, MPI_File file) {
+    return (struct rf_hearer){comm, win, file};
+}
+
+static struct rf_hearer hearer_of_win(MPI_Win win) {
+    return hearer(MPI_COMM_WORLD, win, MPI_FILE_NULL);
+}
+
+static struct rf_hearer hearer_of_file(MPI_File file) {
+    return hearer(MPI_COMM_WORLD, MPI_WIN_NULL, file);
+}
+
 int rf_kept_done(int code) {
-    end_call(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD});
+    const struct rf_hearer whose = hearer(MPI_COMM_WORLD, MPI_WIN_NULL, MPI_FILE_NULL);
+    end_call(code, &whose);
+    return code;
+}
+
+int rf_kept_done_win(MPI_Win win, int code) {
+    const struct rf_hearer whose = hearer_of_win(win);
+    end_call(code, &whose);
+    return code;
+}
+
+int rf_kept_done_file(MPI_File file, int code) {
+    const struct rf_hearer whose = hearer_of_file(file);
+    end_call(code, &whose);
     return code;
 }
 
@@ -644,21 +670,24 @@ static bool done(int code, const struct rf_hearer *hearer) {
 }
 
 int rf_kept_end_win(MPI_Win win, int code) {
-    if (done(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD, .win = win}))
+    const struct rf_hearer whose = hearer_of_win(win);
+    if (done(code, &whose))
         rf_library.Win_call_errhandler(win, code);
     return code;
 }
 
 int rf_kept_end_file(MPI_File file, int code) {
-    if (done(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD, .file = file}))
+    const struct rf_hearer whose = hearer_of_file(file);
+    if (done(code, &whose))
         rf_library.File_call_errhandler(file, code);
     return code;
 }
 
 int rf_kept_end(MPI_Comm comm, int code) {
-    MPI_Comm whose = comm == RF_NO_COMM ? MPI_COMM_WORLD : comm;
-    if (done(code, &(struct rf_hearer){.comm = whose}))
-        rf_library.Comm_call_errhandler(whose, code);
+    const struct rf_hearer whose =
+        hearer(comm == RF_NO_COMM ? MPI_COMM_WORLD : comm, MPI_WIN_NULL, MPI_FILE_NULL);
+    if (done(code, &whose))
+        rf_library.Comm_call_errhandler(whose.comm, code);
     return code;
 }
 

@@ -77,8 +77,11 @@ bool rf_kept_was_last(int *code);
 void rf_kept_cut(int how);
 /* Alone: what this call has brought was not kept. */
 bool rf_kept_unfinished(void);
-/* The end of a call. Returns the code. */
+/* The end of a call. Returns the code. Whose error it may be matters to a handler that did not
+   return; that of another error the library calls itself, or nobody does. */
 int rf_kept_done(int code);
+int rf_kept_done_win(MPI_Win win, int code);
+int rf_kept_done_file(MPI_File file, int code);
 /* The same; alone, the error handler hears of an error. */
 int rf_kept_end(MPI_Comm comm, int code);
 int rf_kept_end_win(MPI_Win win, int code);
