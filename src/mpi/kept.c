@@ -16,6 +16,7 @@
 
 #define SEVERAL_THREADS 0xfffu
 #define IDLE_BEFORE_A_CRASH 10 /* times as long as otherwise: 5 seconds */
+#define MOMENTS 3000           /* of a millisecond */
 /* What comes between calls: */
 #define ORPHAN 0xffeu /* a freed receive is complete */
 #define CHANGE 0xffdu /* others have changed the memory of a window */
@@ -151,6 +152,18 @@ int rf_kept_thread(void) {
 void rf_kept_hold(void) {
     if (held++ == 0 && rf_the_session.concurrent)
         rf_lock(&stream.lock);
+}
+
+/* For a handler of signals: whoever has the stream may wait for ever, for the heap that this thread
+   has. */
+static bool hold_in_time(void) {
+    for (int i = 0; rf_the_session.concurrent && !rf_try_lock(&stream.lock); i++) {
+        if (i == MOMENTS)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    held++;
+    return true;
 }
 
 static long futex(int *word, int operation, int value) {
@@ -486,11 +499,12 @@ static void put_call(unsigned function, int32_t code) {
 void rf_kept_cut(int how) {
     static bool written;
     if (rf_layer != RF_LAYER_KEEPING || !rf_inside() || held ||
-        __atomic_exchange_n(&written, true, __ATOMIC_RELAXED))
+        __atomic_exchange_n(&written, true, __ATOMIC_RELAXED) || !hold_in_time())
         return;
     int code, class;
     int32_t handler = rf_handler_heard(&code);
-    rf_kept_hold();
+    if (how > 0)
+        rf_contents_stop_packing(writer);
     if (handler >= 0) {
         rf_library.Error_class(code, &class);
         struct call call = call_of(RF_HEARD, class);
