@@ -317,6 +317,17 @@ static _Noreturn void end_by(int number) {
     _exit(128 + number);
 }
 
+/* What the others had called when this thread ended the process comes first, and then what they did
+   until the process was gone. They are not to end it meanwhile. */
+static void come_last(void) {
+    pass_on();
+    rf_kept_used(&rf_current);
+    rf_progress_go(&rf_the_session.replayer);
+    stream.over = ends = true;
+    rf_unlock(&stream.lock);
+    rf_wait_until_idle(3);
+}
+
 /* A crash, an exit or an abort inside this call ended the process. */
 static _Noreturn void end_inside(int how) {
     const char *name = how > 0 ? sigabbrev_np(how) : NULL;
@@ -326,7 +337,7 @@ static _Noreturn void end_inside(int how) {
     else
         snprintf(what, sizeof what, "with status %d", RF_CUT_STATUS(how));
     if (rf_the_session.shared)
-        rf_unlock(&stream.lock);
+        come_last();
     fprintf(stderr,
             "refrain: rank %d was ended %s inside this call, %s, when its contents were kept: it "
             "ends here\n",

@@ -15,16 +15,19 @@
 
 static pid_t owner;
 
-/* A replay whose threads call lets the others come to where they were when one of them crashed. */
+/* A replay whose threads call lets the others come to where they were when one of them crashed: a
+   rank alone that ends as it was kept has done so. What they call meanwhile is kept before the end
+   is. */
 static void note_signal(int number) {
     rf_recorder_cut_off(&rf_the_session.recorder, number);
+    if (rf_the_session.mode == RF_REPLAYING || rf_the_session.mode == RF_RECORDING_AGAIN) {
+        struct rf_progress *progress = rf_the_session.replayer.progress;
+        progress->signal = (uint32_t)number;
+        if (rf_order.on && rf_is_crash(number) && progress->state != RF_STATE_LEFT)
+            rf_wait_until_idle(3);
+    }
     if (rf_is_crash(number))
         rf_kept_cut(number);
-    if (rf_the_session.mode != RF_REPLAYING && rf_the_session.mode != RF_RECORDING_AGAIN)
-        return;
-    rf_the_session.replayer.progress->signal = (uint32_t)number;
-    if (rf_order.on && rf_is_crash(number))
-        rf_wait_until_idle(3);
 }
 
 void rf_others_first(void) {

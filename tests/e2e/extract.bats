@@ -531,6 +531,78 @@ END
 @test "Open MPI: alone, a file that is opened at the second attempt" { check_second_open openmpi; }
 @test "MPICH: alone, a file that is opened at the second attempt" { check_second_open mpich; }
 
+# check_others_inside MPI: one of two threads ends the process inside a call, earlier in the extraction than in the
+# recording. Alone, the other one does all that it did.
+check_others_inside() {
+    compile "$1" inside -pthread << 'END'
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank;
+static const char *how;
+static MPI_Comm copy;
+
+static void *go_on(void *unused) {
+    for (int i = 0, word; i < 5; i++) {
+        usleep(100000);
+        MPI_Sendrecv(&i, 1, MPI_INT, !rank, 0, &word, 1, MPI_INT, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("rank %d: %d\n", rank, word);
+        fflush(stdout);
+    }
+    return unused;
+}
+
+static void leave(void *in, void *out, int *count, MPI_Datatype *type) {
+    if (rank != 0)
+        return;
+    if (strcmp(how, "exit") == 0)
+        exit(12);
+    if (strcmp(how, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 9);
+    abort();
+}
+
+int main(int argc, char **argv) {
+    int level, words[2] = {0};
+    MPI_Op op;
+    pthread_t thread;
+    how = argv[1];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Op_create(leave, 1, &op);
+    pthread_create(&thread, NULL, go_on, NULL);
+    usleep(strtoul(getenv("REST"), NULL, 10));
+    MPI_Reduce(words, words + 1, 1, MPI_INT, op, 0, copy);
+    pthread_join(thread, NULL);
+    MPI_Barrier(copy);
+    MPI_Finalize();
+    return 0;
+}
+END
+    local said
+    said=$(printf 'rank 0: %d\n' 0 1 2 3 4)
+    for way in signal:134 exit:12 abort:9; do
+        rm -rf trace
+        REST=1000000 run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" "${way%:*}"
+        [ "$(grep '^rank 0: ' <<< "$output")" = "$said" ]
+        export REST=0
+        extract 0
+        alone 0
+        unset REST
+        expect_status "${way#*:}"
+        [ "$output" = "$said" ]
+        expect_in "$stderr" "no difference"
+    done
+}
+
+@test "Open MPI: alone, a thread that ends the process inside a call comes last" { check_others_inside openmpi; }
+@test "MPICH: alone, a thread that ends the process inside a call comes last" { check_others_inside mpich; }
+
 # A rank that looks at shared memory again and again, without a call: alone nothing comes, which is told.
 @test "alone, a rank that watches shared memory" {
     compile openmpi watch << 'END'
