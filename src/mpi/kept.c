@@ -256,16 +256,36 @@ static void pass_heard(void) {
     rf_contents_get(reader, &handler, sizeof handler);
 }
 
+/* From here on the program is on its own, as it was when it was recorded. */
+static void notice_end(void) {
+    if (rf_recording() && rf_contents_at_end(reader))
+        rf_the_session.replayer.progress->free = 1;
+}
+
+/* Alone: this end was kept in place of a call that takes nothing from the stream, as it is the
+   library's alone, too: MPI_Comm_free, which calls callbacks. */
+static void pass_cut(void) {
+    if (!peek() || !is_next() || stream.next.function != RF_CUT)
+        return;
+    stream.ready = false;
+    notice_end();
+    pass_on();
+}
+
 /* What the others had called before one of them ended the process is theirs. */
-bool rf_kept_used(const struct rf_here *here) {
-    rf_kept_hold();
-    if (rf_the_session.shared && peek())
-        rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+static void let_others_call(void) {
     while (rf_the_session.shared && peek() && !is_next()) {
         rf_unlock(&stream.lock);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         rf_lock(&stream.lock);
     }
+}
+
+bool rf_kept_used(const struct rf_here *here) {
+    rf_kept_hold();
+    if (rf_the_session.shared && peek())
+        rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+    let_others_call();
     pass_heard();
     bool used = !peek();
     rf_kept_release();
@@ -364,12 +384,6 @@ static _Noreturn void end_here(void) {
             "here\n",
             rf_mpi.rank, rf_current.name);
     end_by(SIGTERM);
-}
-
-/* From here on the program is on its own, as it was when it was recorded. */
-static void notice_end(void) {
-    if (rf_recording() && rf_contents_at_end(reader))
-        rf_the_session.replayer.progress->free = 1;
 }
 
 /* What a callback of the program gets while it runs inside a call. Alone it runs when the outcome
@@ -506,12 +520,7 @@ static void put_call(unsigned function, int32_t code) {
     put(&call, sizeof call, false);
 }
 
-/* A library's handler of signals may raise its signal again: once is enough. */
-void rf_kept_cut(int how) {
-    static bool written;
-    if (rf_layer != RF_LAYER_KEEPING || !rf_inside() || held ||
-        __atomic_exchange_n(&written, true, __ATOMIC_RELAXED) || !hold_in_time())
-        return;
+static void put_end(int how) {
     int code, class;
     int32_t handler = rf_handler_heard(&code);
     if (how > 0)
@@ -526,7 +535,23 @@ void rf_kept_cut(int how) {
         struct call call = call_of(RF_CUT, how);
         put_now(&call, sizeof call, false);
     }
-    rf_kept_release();
+}
+
+/* A library's handler of signals may raise its signal again: once is enough. */
+void rf_kept_cut(int how) {
+    static bool noted;
+    if ((rf_layer != RF_LAYER_KEEPING && !rf_alone()) || !rf_inside() || held ||
+        __atomic_exchange_n(&noted, true, __ATOMIC_RELAXED) || !hold_in_time())
+        return;
+    if (!rf_alone())
+        put_end(how);
+    else if (how <= 0)
+        let_others_call();
+    if (rf_alone())
+        pass_cut();
+    held--;
+    if (rf_the_session.concurrent)
+        rf_unlock(&stream.lock);
 }
 
 static void keep_call(unsigned function, int code) {

@@ -71,7 +71,8 @@ void rf_kept_settle(void);
 void rf_kept_last(int code);
 bool rf_kept_was_last(int *code);
 /* While keeping: the process ends, perhaps inside a call, by this signal or with this status. What
-   is known of that call is kept. For use in a handler of signals: takes nothing from the heap. */
+   is known of that call is kept. For use in a handler of signals: takes nothing from the heap.
+   Alone: was that kept in place of a call that takes nothing? Then it has come. */
 #define RF_CUT_EXIT(status) (-1 - ((status)&0xff))
 #define RF_CUT_STATUS(how) (-1 - (how))
 void rf_kept_cut(int how);

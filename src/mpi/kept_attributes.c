@@ -79,8 +79,8 @@ struct copies {
     int32_t own, inside;
 };
 
-/* The one inside comes first, and from the one inside if there is one. A new one that has taken over
-   nothing is no copy: the program may have put attributes on MPI_COMM_SELF, too. */
+/* The one inside comes first, and from the one inside if there is one. A new one that has taken
+   over nothing is no copy: the program may have put attributes on MPI_COMM_SELF, too. */
 static void make(MPI_Comm *comm, MPI_Comm parent, const struct copies *copies) {
     const struct outer *outer = find(parent);
     MPI_Comm inner;

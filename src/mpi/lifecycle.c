@@ -107,8 +107,8 @@ static void end_at_exit(int status, void *unused) {
     static const struct rf_here here = {.name = "exit"};
     if (session->mode == RF_REPLAYING && !rf_inside())
         rf_replay_finish(session, &here, RF_END_EXIT, status);
-    finish_alone(session, &here);
     rf_kept_cut(RF_CUT_EXIT(status));
+    finish_alone(session, &here);
     leave_others();
     end_session(session);
 }
@@ -320,7 +320,7 @@ static void open_session(const struct rf_here *here) {
             open_alone(session, here, &node, trace);
         else
             open_contents(session, here, trace);
-        if (session->shared || rf_layer == RF_LAYER_KEEPING)
+        if (session->shared || rf_layer == RF_LAYER_KEEPING || session->mode == RF_RECORDING_AGAIN)
             rf_signals_watch(note_signal);
     }
 }
@@ -432,9 +432,9 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     } else {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
     }
-    finish_alone(session, &here);
     if (inside)
         rf_kept_cut(RF_CUT_EXIT(errorcode));
+    finish_alone(session, &here);
     leave_others();
     end_session(session);
     int code = rf_reals.Abort(comm, errorcode);

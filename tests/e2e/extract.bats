@@ -294,8 +294,9 @@ static const char *where, *how;
 static int rank, words[4];
 
 static void leave(MPI_Comm comm) {
-    int size;
-    MPI_Comm_size(comm, &size);
+    int size = 2;
+    if (!AT("free")) /* what a callback got is kept when its call has ended */
+        MPI_Comm_size(comm, &size);
     printf("rank %d of %d leaves\n", rank, size);
     fflush(stdout);
     if (strcmp(how, "abort") == 0)
@@ -312,6 +313,12 @@ static void handler(MPI_Comm *comm, int *code, ...) {
 static void add(void *in, void *out, int *count, MPI_Datatype *type) {
     if (rank == 0)
         *(volatile int *)8 = 1;
+}
+
+static int leave_now(MPI_Comm comm, int key, void *value, void *state) {
+    if (rank == 0)
+        leave(comm);
+    return MPI_SUCCESS;
 }
 
 static int leave_late(MPI_Comm comm, int key, void *value, void *state) {
@@ -343,6 +350,7 @@ int main(int argc, char **argv) {
     int key;
     MPI_Errhandler errors;
     MPI_Op op;
+    MPI_Comm copy;
     where = argv[1];
     how = argv[2];
     MPI_Init(&argc, &argv);
@@ -360,6 +368,12 @@ int main(int argc, char **argv) {
     } else {
         MPI_Recv(words, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         fail();
+    }
+    if (AT("free")) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave_now, &key, NULL);
+        MPI_Comm_set_attr(copy, key, NULL);
+        MPI_Comm_free(&copy);
     }
     if (AT("reduce"))
         MPI_Reduce(words, words + 1, 1, MPI_INT, op, 0, MPI_COMM_WORLD);
@@ -398,12 +412,12 @@ check_inside() {
 @test "Open MPI: alone, a crash inside a call" { check_inside openmpi; }
 @test "MPICH: alone, a crash inside a call" { check_inside mpich; }
 
-# check_last_words MPI: an error handler ends the process. Alone it is called, and ends it in the same way.
+# check_last_words MPI: an error handler or another callback ends the process. Alone it is called, and ends it in the same way.
 check_last_words() {
     compile_ends "$1"
     for scheme in order data; do
         for place in receive:abort:9 receive:exit:12 receive:signal:134 wildcard:abort:9 wildcard:exit:12 \
-            tag:abort:9 tag:signal:134 wait:abort:9 test:abort:9 test:signal:134; do
+            tag:abort:9 tag:signal:134 free:abort:9 free:exit:12 free:signal:134 wait:abort:9 test:abort:9 test:signal:134; do
             local way=${place#*:}
             record_ends "$scheme" "${place%%:*}" "${way%:*}"
             alone 0
