@@ -545,6 +545,46 @@ END
 @test "Open MPI: alone, a file that is opened at the second attempt" { check_second_open openmpi; }
 @test "MPICH: alone, a file that is opened at the second attempt" { check_second_open mpich; }
 
+# check_no_file MPI: an error handler that ends the process hears of no file where none was opened, alone as well.
+check_no_file() {
+    compile "$1" nofile << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+static int rank;
+
+static void leave(MPI_File *file, int *code, ...) {
+    printf("rank %d: %d\n", rank, *file == MPI_FILE_NULL);
+    fflush(stdout);
+    if (rank == 0)
+        MPI_Abort(MPI_COMM_WORLD, 9);
+}
+
+int main(int argc, char **argv) {
+    MPI_File file;
+    MPI_Errhandler errors;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_File_create_errhandler(leave, &errors);
+    MPI_File_set_errhandler(MPI_FILE_NULL, errors);
+    MPI_File_open(MPI_COMM_WORLD, "nothing", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 9
+    extract 0
+    alone 0
+    expect_status 9
+    [ "$output" = "rank 0: 1" ]
+    expect_in "$stderr" "no difference"
+}
+
+@test "Open MPI: alone, an error handler for no file" { check_no_file openmpi; }
+@test "MPICH: alone, an error handler for no file" { check_no_file mpich; }
+
 # check_others_inside MPI: one of two threads ends the process inside a call, earlier in the extraction than in the
 # recording. Alone, the other one does all that it did.
 check_others_inside() {
