@@ -10,11 +10,14 @@
 void rf_lock_wait(int *lock);
 void rf_lock_wake(int *lock);
 
-RF_STEP void rf_lock(int *lock) {
+RF_STEP bool rf_try_lock(int *lock) {
     int expected = 0;
-    if (__builtin_expect(!__atomic_compare_exchange_n(lock, &expected, 1, false, __ATOMIC_ACQUIRE,
-                                                      __ATOMIC_RELAXED),
-                         0))
+    return __atomic_compare_exchange_n(lock, &expected, 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+RF_STEP void rf_lock(int *lock) {
+    if (__builtin_expect(!rf_try_lock(lock), 0))
         rf_lock_wait(lock);
 }
 

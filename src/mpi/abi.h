@@ -28,6 +28,8 @@ struct rf_handles {
     MPI_Group group_empty;
     MPI_Message message_null, message_no_proc;
     MPI_Errhandler errhandler_null, errors_are_fatal, errors_return;
+    MPI_Win win_null;
+    MPI_File file_null;
 };
 extern struct rf_handles rf_handles RF_OURS;
 #    undef MPI_COMM_WORLD
@@ -43,6 +45,8 @@ extern struct rf_handles rf_handles RF_OURS;
 #    undef MPI_ERRHANDLER_NULL
 #    undef MPI_ERRORS_ARE_FATAL
 #    undef MPI_ERRORS_RETURN
+#    undef MPI_WIN_NULL
+#    undef MPI_FILE_NULL
 #    define MPI_COMM_WORLD (rf_handles.comm_world)
 #    define MPI_COMM_SELF (rf_handles.comm_self)
 #    define MPI_COMM_NULL (rf_handles.comm_null)
@@ -56,6 +60,8 @@ extern struct rf_handles rf_handles RF_OURS;
 #    define MPI_ERRHANDLER_NULL (rf_handles.errhandler_null)
 #    define MPI_ERRORS_ARE_FATAL (rf_handles.errors_are_fatal)
 #    define MPI_ERRORS_RETURN (rf_handles.errors_return)
+#    define MPI_WIN_NULL (rf_handles.win_null)
+#    define MPI_FILE_NULL (rf_handles.file_null)
 #elif defined(MPICH_VERSION)
 #    define RF_ABI_NAME "mpich"
 #    define RF_ABI_VERSION_TEXT "MPICH"

@@ -16,6 +16,7 @@
 
 #define SEVERAL_THREADS 0xfffu
 #define IDLE_BEFORE_A_CRASH 10 /* times as long as otherwise: 5 seconds */
+#define MOMENTS 3000           /* of a millisecond */
 /* What comes between calls: */
 #define ORPHAN 0xffeu /* a freed receive is complete */
 #define CHANGE 0xffdu /* others have changed the memory of a window */
@@ -153,6 +154,18 @@ void rf_kept_hold(void) {
         rf_lock(&stream.lock);
 }
 
+/* For a handler of signals: whoever has the stream may wait for ever, for the heap that this thread
+   has. */
+static bool hold_in_time(void) {
+    for (int i = 0; rf_the_session.concurrent && !rf_try_lock(&stream.lock); i++) {
+        if (i == MOMENTS)
+            return false;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    held++;
+    return true;
+}
+
 static long futex(int *word, int operation, int value) {
     return syscall(SYS_futex, word, operation, value, NULL, NULL, 0);
 }
@@ -243,16 +256,36 @@ static void pass_heard(void) {
     rf_contents_get(reader, &handler, sizeof handler);
 }
 
+/* From here on the program is on its own, as it was when it was recorded. */
+static void notice_end(void) {
+    if (rf_recording() && rf_contents_at_end(reader))
+        rf_the_session.replayer.progress->free = 1;
+}
+
+/* Alone: this end was kept in place of a call that takes nothing from the stream, as it is the
+   library's alone, too: MPI_Comm_free, which calls callbacks. */
+static void pass_cut(void) {
+    if (!peek() || !is_next() || stream.next.function != RF_CUT)
+        return;
+    stream.ready = false;
+    notice_end();
+    pass_on();
+}
+
 /* What the others had called before one of them ended the process is theirs. */
-bool rf_kept_used(const struct rf_here *here) {
-    rf_kept_hold();
-    if (rf_the_session.shared && peek())
-        rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+static void let_others_call(void) {
     while (rf_the_session.shared && peek() && !is_next()) {
         rf_unlock(&stream.lock);
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
         rf_lock(&stream.lock);
     }
+}
+
+bool rf_kept_used(const struct rf_here *here) {
+    rf_kept_hold();
+    if (rf_the_session.shared && peek())
+        rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
+    let_others_call();
     pass_heard();
     bool used = !peek();
     rf_kept_release();
@@ -304,6 +337,17 @@ static _Noreturn void end_by(int number) {
     _exit(128 + number);
 }
 
+/* What the others had called when this thread ended the process comes first, and then what they did
+   until the process was gone. They are not to end it meanwhile. */
+static void come_last(void) {
+    pass_on();
+    rf_kept_used(&rf_current);
+    rf_progress_go(&rf_the_session.replayer);
+    stream.over = ends = true;
+    rf_unlock(&stream.lock);
+    rf_wait_until_idle(3);
+}
+
 /* A crash, an exit or an abort inside this call ended the process. */
 static _Noreturn void end_inside(int how) {
     const char *name = how > 0 ? sigabbrev_np(how) : NULL;
@@ -313,7 +357,7 @@ static _Noreturn void end_inside(int how) {
     else
         snprintf(what, sizeof what, "with status %d", RF_CUT_STATUS(how));
     if (rf_the_session.shared)
-        rf_unlock(&stream.lock);
+        come_last();
     fprintf(stderr,
             "refrain: rank %d was ended %s inside this call, %s, when its contents were kept: it "
             "ends here\n",
@@ -340,12 +384,6 @@ static _Noreturn void end_here(void) {
             "here\n",
             rf_mpi.rank, rf_current.name);
     end_by(SIGTERM);
-}
-
-/* From here on the program is on its own, as it was when it was recorded. */
-static void notice_end(void) {
-    if (rf_recording() && rf_contents_at_end(reader))
-        rf_the_session.replayer.progress->free = 1;
 }
 
 /* What a callback of the program gets while it runs inside a call. Alone it runs when the outcome
@@ -482,15 +520,11 @@ static void put_call(unsigned function, int32_t code) {
     put(&call, sizeof call, false);
 }
 
-/* A library's handler of signals may raise its signal again: once is enough. */
-void rf_kept_cut(int how) {
-    static bool written;
-    if (rf_layer != RF_LAYER_KEEPING || !rf_inside() || held ||
-        __atomic_exchange_n(&written, true, __ATOMIC_RELAXED))
-        return;
+static void put_end(int how) {
     int code, class;
     int32_t handler = rf_handler_heard(&code);
-    rf_kept_hold();
+    if (how > 0)
+        rf_contents_stop_packing(writer);
     if (handler >= 0) {
         rf_library.Error_class(code, &class);
         struct call call = call_of(RF_HEARD, class);
@@ -501,7 +535,23 @@ void rf_kept_cut(int how) {
         struct call call = call_of(RF_CUT, how);
         put_now(&call, sizeof call, false);
     }
-    rf_kept_release();
+}
+
+/* A library's handler of signals may raise its signal again: once is enough. */
+void rf_kept_cut(int how) {
+    static bool noted;
+    if ((rf_layer != RF_LAYER_KEEPING && !rf_alone()) || !rf_inside() || held ||
+        __atomic_exchange_n(&noted, true, __ATOMIC_RELAXED) || !hold_in_time())
+        return;
+    if (!rf_alone())
+        put_end(how);
+    else if (how <= 0)
+        let_others_call();
+    if (rf_alone())
+        pass_cut();
+    held--;
+    if (rf_the_session.concurrent)
+        rf_unlock(&stream.lock);
 }
 
 static void keep_call(unsigned function, int code) {
@@ -630,8 +680,34 @@ static void end_call(int code, const struct rf_hearer *hearer) {
         rf_fatal_end();
 }
 
+/* Who is none of them is null, and not nothing: with Open MPI, that is another object. */
+static struct rf_hearer hearer(MPI_Comm comm, MPI_Win win, MPI_File file) {
+    return (struct rf_hearer){comm, win, file};
+}
+
+static struct rf_hearer hearer_of_win(MPI_Win win) {
+    return hearer(MPI_COMM_WORLD, win, MPI_FILE_NULL);
+}
+
+static struct rf_hearer hearer_of_file(MPI_File file) {
+    return hearer(MPI_COMM_WORLD, MPI_WIN_NULL, file);
+}
+
 int rf_kept_done(int code) {
-    end_call(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD});
+    const struct rf_hearer whose = hearer(MPI_COMM_WORLD, MPI_WIN_NULL, MPI_FILE_NULL);
+    end_call(code, &whose);
+    return code;
+}
+
+int rf_kept_done_win(MPI_Win win, int code) {
+    const struct rf_hearer whose = hearer_of_win(win);
+    end_call(code, &whose);
+    return code;
+}
+
+int rf_kept_done_file(MPI_File file, int code) {
+    const struct rf_hearer whose = hearer_of_file(file);
+    end_call(code, &whose);
     return code;
 }
 
@@ -644,21 +720,24 @@ static bool done(int code, const struct rf_hearer *hearer) {
 }
 
 int rf_kept_end_win(MPI_Win win, int code) {
-    if (done(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD, .win = win}))
+    const struct rf_hearer whose = hearer_of_win(win);
+    if (done(code, &whose))
         rf_library.Win_call_errhandler(win, code);
     return code;
 }
 
 int rf_kept_end_file(MPI_File file, int code) {
-    if (done(code, &(struct rf_hearer){.comm = MPI_COMM_WORLD, .file = file}))
+    const struct rf_hearer whose = hearer_of_file(file);
+    if (done(code, &whose))
         rf_library.File_call_errhandler(file, code);
     return code;
 }
 
 int rf_kept_end(MPI_Comm comm, int code) {
-    MPI_Comm whose = comm == RF_NO_COMM ? MPI_COMM_WORLD : comm;
-    if (done(code, &(struct rf_hearer){.comm = whose}))
-        rf_library.Comm_call_errhandler(whose, code);
+    const struct rf_hearer whose =
+        hearer(comm == RF_NO_COMM ? MPI_COMM_WORLD : comm, MPI_WIN_NULL, MPI_FILE_NULL);
+    if (done(code, &whose))
+        rf_library.Comm_call_errhandler(whose.comm, code);
     return code;
 }
 

@@ -71,20 +71,24 @@ void rf_kept_settle(void);
 void rf_kept_last(int code);
 bool rf_kept_was_last(int *code);
 /* While keeping: the process ends, perhaps inside a call, by this signal or with this status. What
-   is known of that call is kept. For use in a handler of signals: takes nothing from the heap. */
+   is known of that call is kept. For use in a handler of signals: takes nothing from the heap.
+   Alone: was that kept in place of a call that takes nothing? Then it has come. */
 #define RF_CUT_EXIT(status) (-1 - ((status)&0xff))
 #define RF_CUT_STATUS(how) (-1 - (how))
 void rf_kept_cut(int how);
 /* Alone: what this call has brought was not kept. */
 bool rf_kept_unfinished(void);
-/* The end of a call. Returns the code. */
+/* The end of a call. Returns the code. Whose error it may be matters to a handler that did not
+   return; that of another error the library calls itself, or nobody does. */
 int rf_kept_done(int code);
+int rf_kept_done_win(MPI_Win win, int code);
+int rf_kept_done_file(MPI_File file, int code);
 /* The same; alone, the error handler hears of an error. */
 int rf_kept_end(MPI_Comm comm, int code);
 int rf_kept_end_win(MPI_Win win, int code);
 int rf_kept_end_file(MPI_File file, int code);
 /* While keeping: the library has called callbacks of the program. Alone they are called here
-   (`again`), or not at all. */
+   (`again`), or not at all. What was copied in this call is over with it (rf_inheritance_over). */
 void rf_kept_callbacks(bool again);
 /* While keeping, between calls: this freed receive turns out to be complete, the memory of this
    window has changed. */

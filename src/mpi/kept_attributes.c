@@ -79,13 +79,17 @@ struct copies {
     int32_t own, inside;
 };
 
-/* The one inside comes first, and from the one inside if there is one. */
+/* The one inside comes first, and from the one inside if there is one. A new one that has taken
+   over nothing is no copy: the program may have put attributes on MPI_COMM_SELF, too. */
 static void make(MPI_Comm *comm, MPI_Comm parent, const struct copies *copies) {
     const struct outer *outer = find(parent);
     MPI_Comm inner;
     if (copies->inside)
         rf_library.Comm_dup(outer ? outer->inner : parent, &inner);
-    rf_library.Comm_dup(copies->own ? parent : MPI_COMM_SELF, comm);
+    if (copies->own)
+        rf_library.Comm_dup(parent, comm);
+    else
+        rf_library.Comm_split(MPI_COMM_SELF, 0, 0, comm);
     if (copies->inside)
         put_inside(*comm, inner);
 }

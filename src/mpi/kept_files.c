@@ -12,19 +12,20 @@ void rf_file_open(MPI_Comm comm, MPI_File *file) {
 }
 
 static int kept_File_close(MPI_File *file) {
+    MPI_File gone = *file;
     int code = rf_alone() ? MPI_SUCCESS : rf_library.File_close(file);
     code = rf_kept_call(RF_FN_File_close, code);
     if (rf_alone())
         rf_library.File_close(file);
     rf_kept_callbacks(true);
-    return rf_kept_done(code);
+    return rf_kept_done_file(gone, code);
 }
 
 /* The library answers questions about the view itself. */
 static int kept_File_set_view(MPI_File file, MPI_Offset disp, MPI_Datatype etype,
                               MPI_Datatype filetype, const char *datarep, MPI_Info info) {
     int code = rf_library.File_set_view(file, disp, etype, filetype, datarep, info);
-    return rf_kept_done(rf_kept_call(RF_FN_File_set_view, code));
+    return rf_kept_done_file(file, rf_kept_call(RF_FN_File_set_view, code));
 }
 
 /* A file has at most one collective read that is begun and not ended. */

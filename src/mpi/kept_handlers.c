@@ -7,7 +7,8 @@
 
 #include "mpi/kept.h"
 
-/* As the program has made them; their places are the same alone. */
+/* As the program has made them; their places are the same alone. (Making one is no call in the
+   stream: of threads that do so at the same time, nobody knows the order.) */
 static struct handler {
     enum { OF_COMMS, OF_WINDOWS, OF_FILES } whose;
     union {

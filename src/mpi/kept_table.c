@@ -182,7 +182,9 @@ static void into(struct rf_output output) {
 #define RF_MAKE_KEPT(result, ...) RF_MAKE_ENDING(rf_kept_end(comm, code), __VA_ARGS__)
 #define RF_MAKE_KEPT_WIN(result, ...) RF_MAKE_ENDING(rf_kept_end_win(win, code), __VA_ARGS__)
 #define RF_MAKE_KEPT_FILE(result, ...) RF_MAKE_ENDING(rf_kept_end_file(fh, code), __VA_ARGS__)
-#define RF_MAKE_KEPT_QUIET(result, ...) RF_MAKE_ENDING(rf_kept_done(code), __VA_ARGS__)
+/* What failed half way may have called callbacks, which alone are not called. */
+#define RF_MAKE_KEPT_QUIET(result, ...)                                                            \
+    RF_MAKE_ENDING((rf_kept_callbacks(false), rf_kept_done(code)), __VA_ARGS__)
 /* Functions without a parameter of this name mean this one. */
 static MPI_Comm comm = RF_NO_COMM;
 #pragma GCC diagnostic push

@@ -132,10 +132,10 @@ void rf_window_dynamic(MPI_Comm comm, MPI_Win *win) {
 /* Nobody knows where it is before this returns. */
 static int kept_Win_attach(MPI_Win win, void *base, MPI_Aint size) {
     int code = rf_library.Win_attach(win, base, size);
-    rf_kept_call(RF_FN_Win_attach, code);
+    code = rf_kept_call(RF_FN_Win_attach, code);
     if (code == MPI_SUCCESS && rf_layer != RF_LAYER_CHECKING)
         add_region(win, base, (size_t)size, false);
-    return rf_kept_done(code);
+    return rf_kept_done_win(win, code);
 }
 
 static int kept_Win_detach(MPI_Win win, const void *base) {
@@ -145,7 +145,7 @@ static int kept_Win_detach(MPI_Win win, const void *base) {
             remove_region(i);
             break;
         }
-    return rf_kept_done(rf_library.Win_detach(win, base));
+    return rf_kept_done_win(win, rf_library.Win_detach(win, base));
 }
 
 static void remove_regions(MPI_Win win, bool allocated) {
@@ -174,7 +174,7 @@ static int kept_Win_free(MPI_Win *win) {
         rf_library.Win_free(win);
     rf_kept_callbacks(true);
     rf_window_shared_end(gone);
-    return rf_kept_done(code);
+    return rf_kept_done_win(gone, code);
 }
 
 /* ---- what the rank gets ---- */

@@ -15,16 +15,19 @@
 
 static pid_t owner;
 
-/* A replay whose threads call lets the others come to where they were when one of them crashed. */
+/* A replay whose threads call lets the others come to where they were when one of them crashed: a
+   rank alone that ends as it was kept has done so. What they call meanwhile is kept before the end
+   is. */
 static void note_signal(int number) {
     rf_recorder_cut_off(&rf_the_session.recorder, number);
+    if (rf_the_session.mode == RF_REPLAYING || rf_the_session.mode == RF_RECORDING_AGAIN) {
+        struct rf_progress *progress = rf_the_session.replayer.progress;
+        progress->signal = (uint32_t)number;
+        if (rf_order.on && rf_is_crash(number) && progress->state != RF_STATE_LEFT)
+            rf_wait_until_idle(3);
+    }
     if (rf_is_crash(number))
         rf_kept_cut(number);
-    if (rf_the_session.mode != RF_REPLAYING && rf_the_session.mode != RF_RECORDING_AGAIN)
-        return;
-    rf_the_session.replayer.progress->signal = (uint32_t)number;
-    if (rf_order.on && rf_is_crash(number))
-        rf_wait_until_idle(3);
 }
 
 void rf_others_first(void) {
@@ -108,8 +111,8 @@ static void end_at_exit(int status, void *unused) {
     static const struct rf_here here = {.name = "exit"};
     if (session->mode == RF_REPLAYING && !rf_inside())
         rf_replay_finish(session, &here, RF_END_EXIT, status);
-    finish_alone(session, &here);
     rf_kept_cut(RF_CUT_EXIT(status));
+    finish_alone(session, &here);
     leave_others();
     end_session(session);
 }
@@ -321,7 +324,7 @@ static void open_session(const struct rf_here *here) {
             open_alone(session, here, &node, trace);
         else
             open_contents(session, here, trace);
-        if (session->shared || rf_layer == RF_LAYER_KEEPING)
+        if (session->shared || rf_layer == RF_LAYER_KEEPING || session->mode == RF_RECORDING_AGAIN)
             rf_signals_watch(note_signal);
     }
 }
@@ -435,9 +438,9 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     } else {
         rf_replay_finish(session, &here, RF_END_ABORT, errorcode);
     }
-    finish_alone(session, &here);
     if (inside)
         rf_kept_cut(RF_CUT_EXIT(errorcode));
+    finish_alone(session, &here);
     leave_others();
     end_session(session);
     int code = rf_reals.Abort(comm, errorcode);

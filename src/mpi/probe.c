@@ -58,6 +58,8 @@ static bool end_probe(const struct rf_here *here, struct rf_blocking *call, int 
         rf_turn_end_ordered(here);
     } else {
         rf_turn_drop_ordered();
+        if (over && call->wild)
+            rf_blocking_over(call);
         if (!over)
             sched_yield();
     }

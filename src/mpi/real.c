@@ -46,6 +46,8 @@ static void find_handles(void *library) {
     rf_handles.errhandler_null = find_object(library, "ompi_mpi_errhandler_null");
     rf_handles.errors_are_fatal = find_object(library, "ompi_mpi_errors_are_fatal");
     rf_handles.errors_return = find_object(library, "ompi_mpi_errors_return");
+    rf_handles.win_null = find_object(library, "ompi_mpi_win_null");
+    rf_handles.file_null = find_object(library, "ompi_mpi_file_null");
 }
 #else
 static void find_handles(void *library) {

@@ -13,12 +13,13 @@ RF_STEP bool rf_is_wild(int source, int tag) {
 struct rf_blocking {
     enum rf_kind kind;
     MPI_Comm comm;
-    int source, tag;    /* what to ask the library for; replay puts in what was recorded */
-    MPI_Status *caller; /* the caller's status, may be MPI_STATUS_IGNORE */
-    MPI_Status *status; /* the status to pass to the library */
-    bool wild;          /* it enters the stream */
-    uint32_t what;      /* as what */
-    MPI_Status own;     /* used when threads cannot share the room in the log */
+    int source, tag;           /* what to ask the library for; replay puts in what was recorded */
+    MPI_Status *caller;        /* the caller's status, may be MPI_STATUS_IGNORE */
+    MPI_Status *status;        /* the status to pass to the library */
+    bool wild;                 /* it enters the stream */
+    uint32_t what;             /* as what */
+    MPI_Status own;            /* used when threads cannot share the room in the log */
+    struct rf_blocking *outer; /* where threads call: the call in whose callback this one is made */
 };
 
 /* Record: the call that this thread is in, where several threads may call at the same time. */
@@ -50,6 +51,21 @@ bool rf_end_of_trust(MPI_Comm comm, int source, int tag);
 /* Replay: names the message, and shows that the rank waits for it. */
 void rf_blocking_replay(const struct rf_here *here, struct rf_blocking *call);
 
+/* What this call is in has its frame above. That of a call which an error handler has left by
+   longjmp mostly lies lower, or in the same place. */
+RF_STEP struct rf_blocking *rf_blocking_outer(const struct rf_blocking *call) {
+    bool above = (uintptr_t)rf_blocking_here > (uintptr_t)call;
+    return above ? rf_blocking_here : NULL;
+}
+
+/* Record: the call is in flight no more. */
+RF_STEP void rf_blocking_over(const struct rf_blocking *call) {
+    if (rf_the_session.concurrent)
+        rf_blocking_here = call->outer;
+    else
+        __atomic_store_n(rf_mpi.flight, 0, __ATOMIC_RELEASE);
+}
+
 /* Before the library's call: replay names the message, recording provides a status.
 
    The library writes its answer into the log itself: it is there even if this call ends the
@@ -70,10 +86,12 @@ RF_STEP void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *c
         call->status->MPI_TAG = RF_UNKNOWN;
         call->what = rf_here_pack(&rf_the_session, here, call->kind,
                                   rf_channel_of(&rf_mpi.channels, call->comm));
-        if (rf_the_session.concurrent)
+        if (rf_the_session.concurrent) {
+            call->outer = rf_blocking_outer(call);
             rf_blocking_here = call;
-        else
+        } else {
             __atomic_store_n(rf_mpi.flight, call->what, __ATOMIC_RELEASE);
+        }
     }
 }
 
@@ -94,10 +112,7 @@ RF_STEP void rf_blocking_end(struct rf_blocking *call) {
         rf_self.answered = true;
     }
     rf_session_unlock(session);
-    if (session->concurrent)
-        rf_blocking_here = NULL;
-    else
-        __atomic_store_n(rf_mpi.flight, 0, __ATOMIC_RELEASE);
+    rf_blocking_over(call);
     if (call->caller != MPI_STATUS_IGNORE)
         *call->caller = *call->status;
 }

@@ -37,7 +37,7 @@ struct rf_stand_in {
     bool held;    /* it took nothing, or nobody knows what */
     bool nothing; /* it took nothing */
     bool parked;
-    bool freed;   /* by the program, but not yet by us */
+    bool freed;   /* by the program; if parked, not yet by us */
     bool claimed; /* about to be completed: not found any more */
     uint32_t place;
     uint64_t order;
@@ -86,7 +86,8 @@ void rf_stand_in_claim(struct rf_stand_in *stand_in);
 void rf_stand_in_update(struct rf_stand_in *stand_in, MPI_Request *request, MPI_Request inner);
 /* The parked request behind this handle is cancelled: it will never be posted. */
 void rf_stand_in_cancelled(MPI_Request request);
-/* The program frees its handle. What is held stays until the recording is over. */
+/* The program frees its handle. What is parked stays until the recording is over; what is held and
+   posted is freed, and remembered until then. */
 int rf_stand_in_free(struct rf_stand_in *stand_in, MPI_Request *request);
 /* True if one that is held could take this message: then it has taken an earlier one. */
 bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag);

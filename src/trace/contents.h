@@ -33,6 +33,8 @@ struct rf_contents_writer *rf_contents_create(const char *path, uint32_t chunk,
 void rf_contents_put(struct rf_contents_writer *writer, const void *data, size_t size);
 /* A block of any size (also 0): the length is kept, and equal blocks are stored once. */
 void rf_contents_put_block(struct rf_contents_writer *writer, const void *data, size_t size);
+/* From here on chunks are stored as they are. What is put then takes nothing from the heap. */
+void rf_contents_stop_packing(struct rf_contents_writer *writer);
 /* False if something could not be written (disk full, ...): from then on nothing is kept; why is in
    error. */
 bool rf_contents_good(const struct rf_contents_writer *writer, struct rf_error *error);

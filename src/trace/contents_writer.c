@@ -39,6 +39,7 @@ struct rf_contents_writer {
     XXH64_state_t digest;  /* of the tail's bytes */
     struct rf_error error; /* of the first failure; the text is empty before */
     struct rf_packing packing;
+    bool plain;  /* nothing is compressed any more */
     size_t room; /* for a compressed chunk, behind this struct */
     bool dense;  /* the last chunk did not get shorter */
     struct seen seen[SEEN];
@@ -95,6 +96,8 @@ static bool append(struct rf_contents_writer *writer, struct iovec *parts, int c
 static size_t compress_chunk(struct rf_contents_writer *writer, const uint8_t *raw,
                              uint32_t bytes) {
     uint32_t piece = bytes / 16;
+    if (writer->plain)
+        return 0;
     if (writer->dense && piece &&
         !rf_compress(&writer->packing, writer->compressed, writer->room, raw + bytes / 2, piece))
         return 0;
@@ -309,6 +312,10 @@ void rf_contents_put_block(struct rf_contents_writer *writer, const void *data, 
     commit(writer, size);
     if (seen)
         *seen = now;
+}
+
+void rf_contents_stop_packing(struct rf_contents_writer *writer) {
+    writer->plain = true;
 }
 
 bool rf_contents_good(const struct rf_contents_writer *writer, struct rf_error *error) {

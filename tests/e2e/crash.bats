@@ -319,6 +319,68 @@ END
 @test "Open MPI: MPI_Abort in an error handler" { check_handler openmpi; }
 @test "MPICH: MPI_Abort in an error handler" { check_handler mpich; }
 
+# check_failed_probe MPI: where threads call, a probe fails, and a callback aborts later. What the probe left on the
+# stack is not its status any more.
+check_failed_probe() {
+    compile "$1" probe << 'END'
+#include <mpi.h>
+#include <string.h>
+
+static int forget(MPI_Comm comm, int key, void *value, void *state) {
+    MPI_Abort(MPI_COMM_WORLD, 9);
+    return MPI_SUCCESS;
+}
+
+/* Far down on the stack, where nothing else comes. */
+__attribute__((noinline)) static void fail(MPI_Comm comm) {
+    volatile char depth[50000];
+    depth[0] = 0;
+    MPI_Probe(MPI_ANY_SOURCE, -77, comm, MPI_STATUS_IGNORE);
+    depth[1] = 0;
+}
+
+/* Then there are numbers that are no addresses. */
+__attribute__((noinline)) static void fill(void) {
+    volatile int numbers[20000];
+    for (int i = 0; i < 20000; i++)
+        numbers[i] = 77;
+}
+
+int main(int argc, char **argv) {
+    int rank, word, level, key;
+    MPI_Comm copy;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+    MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &key, NULL);
+    MPI_Comm_set_attr(copy, key, NULL);
+    if (rank == 1)
+        MPI_Send(&rank, 1, MPI_INT, 0, 0, copy);
+    else
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, copy, MPI_STATUS_IGNORE);
+    if (rank == 0) {
+        fail(copy);
+        fill();
+        MPI_Comm_free(&copy);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 9
+    run_apart "$REFRAIN" info trace
+    expect_in "$output" "rank 0 aborted with code 9"
+    run_apart timeout -k 5 60 "$REFRAIN" replay trace
+    expect_status 9
+    expect_in "$stderr" "replayed: trace: "
+}
+
+@test "Open MPI: MPI_Abort in a callback after a probe that failed" { check_failed_probe openmpi; }
+@test "MPICH: MPI_Abort in a callback after a probe that failed" { check_failed_probe mpich; }
+
 # check_fortran MPI: whose library takes the signals, to print where it happened.
 check_fortran() {
     command -v "mpifort.$1" > /dev/null || missing "no Fortran compiler for $1"

@@ -294,8 +294,9 @@ static const char *where, *how;
 static int rank, words[4];
 
 static void leave(MPI_Comm comm) {
-    int size;
-    MPI_Comm_size(comm, &size);
+    int size = 2;
+    if (!AT("free")) /* what a callback got is kept when its call has ended */
+        MPI_Comm_size(comm, &size);
     printf("rank %d of %d leaves\n", rank, size);
     fflush(stdout);
     if (strcmp(how, "abort") == 0)
@@ -312,6 +313,12 @@ static void handler(MPI_Comm *comm, int *code, ...) {
 static void add(void *in, void *out, int *count, MPI_Datatype *type) {
     if (rank == 0)
         *(volatile int *)8 = 1;
+}
+
+static int leave_now(MPI_Comm comm, int key, void *value, void *state) {
+    if (rank == 0)
+        leave(comm);
+    return MPI_SUCCESS;
 }
 
 static int leave_late(MPI_Comm comm, int key, void *value, void *state) {
@@ -343,6 +350,7 @@ int main(int argc, char **argv) {
     int key;
     MPI_Errhandler errors;
     MPI_Op op;
+    MPI_Comm copy;
     where = argv[1];
     how = argv[2];
     MPI_Init(&argc, &argv);
@@ -360,6 +368,12 @@ int main(int argc, char **argv) {
     } else {
         MPI_Recv(words, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         fail();
+    }
+    if (AT("free")) {
+        MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave_now, &key, NULL);
+        MPI_Comm_set_attr(copy, key, NULL);
+        MPI_Comm_free(&copy);
     }
     if (AT("reduce"))
         MPI_Reduce(words, words + 1, 1, MPI_INT, op, 0, MPI_COMM_WORLD);
@@ -398,12 +412,12 @@ check_inside() {
 @test "Open MPI: alone, a crash inside a call" { check_inside openmpi; }
 @test "MPICH: alone, a crash inside a call" { check_inside mpich; }
 
-# check_last_words MPI: an error handler ends the process. Alone it is called, and ends it in the same way.
+# check_last_words MPI: an error handler or another callback ends the process. Alone it is called, and ends it in the same way.
 check_last_words() {
     compile_ends "$1"
     for scheme in order data; do
         for place in receive:abort:9 receive:exit:12 receive:signal:134 wildcard:abort:9 wildcard:exit:12 \
-            tag:abort:9 tag:signal:134 wait:abort:9 test:abort:9 test:signal:134; do
+            tag:abort:9 tag:signal:134 free:abort:9 free:exit:12 free:signal:134 wait:abort:9 test:abort:9 test:signal:134; do
             local way=${place#*:}
             record_ends "$scheme" "${place%%:*}" "${way%:*}"
             alone 0
@@ -436,6 +450,214 @@ check_finalize() {
 @test "MPICH: a crash inside MPI_Finalize" { check_finalize mpich - 134 "was ended by SIGABRT"; }
 @test "Open MPI: an exit inside MPI_Finalize" { check_finalize openmpi exit 12 "exited with status 12"; }
 @test "MPICH: an exit inside MPI_Finalize" { check_finalize mpich exit 12 "exited with status 12"; }
+
+# check_inheritance MPI: attributes of MPI_COMM_SELF are not handed on to what does not come from it.
+check_inheritance() {
+    compile "$1" inheritance << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+static int rank;
+
+static int hand_on(MPI_Comm comm, int key, void *state, void *in, void *out, int *flag) {
+    printf("rank %d: copied\n", rank);
+    *(void **)out = in;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+    int key, found;
+    void *value;
+    MPI_Comm part;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_create_keyval(hand_on, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, &key);
+    MPI_Comm_split(MPI_COMM_WORLD, 0, 0, &part);
+    MPI_Comm_get_attr(part, key, &value, &found);
+    printf("rank %d: found %d\n", rank, found);
+    MPI_Comm_free(&part);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 0
+    extract 0
+    alone 0
+    expect_status 0
+    [ "$output" = "rank 0: found 0" ]
+}
+
+@test "Open MPI: alone, attributes of MPI_COMM_SELF stay there" { check_inheritance openmpi; }
+@test "MPICH: alone, attributes of MPI_COMM_SELF stay there" { check_inheritance mpich; }
+
+# check_second_open MPI: the library has copied the communicator when a file turns out not to be there. What the
+# callbacks of its attributes got is not that of the second attempt.
+check_second_open() {
+    compile "$1" second << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+static int hand_on(MPI_Comm comm, int key, void *state, void *in, void *out, int *flag) {
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    *(void **)out = in;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+static int forget(MPI_Comm comm, int key, void *value, void *state) {
+    int size;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    return MPI_SUCCESS;
+}
+
+int main(int argc, char **argv) {
+    int rank, size, key, code;
+    MPI_File file;
+    MPI_Comm copy;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Comm_create_keyval(hand_on, forget, &key, NULL);
+    MPI_Comm_set_attr(copy, key, &key);
+    code = MPI_File_open(copy, "data", MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    if (code != MPI_SUCCESS)
+        MPI_File_open(copy, "data", MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                      &file);
+    MPI_Comm_size(copy, &size);
+    printf("rank %d: %d %d\n", rank, code != MPI_SUCCESS, size);
+    MPI_File_close(&file);
+    MPI_Comm_free(&copy);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 0
+    extract 0
+    alone 0
+    expect_status 0
+    [ "$output" = "rank 0: 1 2" ]
+    expect_in "$stderr" "no difference"
+}
+
+@test "Open MPI: alone, a file that is opened at the second attempt" { check_second_open openmpi; }
+@test "MPICH: alone, a file that is opened at the second attempt" { check_second_open mpich; }
+
+# check_no_file MPI: an error handler that ends the process hears of no file where none was opened, alone as well.
+check_no_file() {
+    compile "$1" nofile << 'END'
+#include <mpi.h>
+#include <stdio.h>
+
+static int rank;
+
+static void leave(MPI_File *file, int *code, ...) {
+    printf("rank %d: %d\n", rank, *file == MPI_FILE_NULL);
+    fflush(stdout);
+    if (rank == 0)
+        MPI_Abort(MPI_COMM_WORLD, 9);
+}
+
+int main(int argc, char **argv) {
+    MPI_File file;
+    MPI_Errhandler errors;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_File_create_errhandler(leave, &errors);
+    MPI_File_set_errhandler(MPI_FILE_NULL, errors);
+    MPI_File_open(MPI_COMM_WORLD, "nothing", MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+END
+    run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+    expect_status 9
+    extract 0
+    alone 0
+    expect_status 9
+    [ "$output" = "rank 0: 1" ]
+    expect_in "$stderr" "no difference"
+}
+
+@test "Open MPI: alone, an error handler for no file" { check_no_file openmpi; }
+@test "MPICH: alone, an error handler for no file" { check_no_file mpich; }
+
+# check_others_inside MPI: one of two threads ends the process inside a call, earlier in the extraction than in the
+# recording. Alone, the other one does all that it did.
+check_others_inside() {
+    compile "$1" inside -pthread << 'END'
+#include <mpi.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int rank;
+static const char *how;
+static MPI_Comm copy;
+
+static void *go_on(void *unused) {
+    for (int i = 0, word; i < 5; i++) {
+        usleep(100000);
+        MPI_Sendrecv(&i, 1, MPI_INT, !rank, 0, &word, 1, MPI_INT, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        printf("rank %d: %d\n", rank, word);
+        fflush(stdout);
+    }
+    return unused;
+}
+
+static void leave(void *in, void *out, int *count, MPI_Datatype *type) {
+    if (rank != 0)
+        return;
+    if (strcmp(how, "exit") == 0)
+        exit(12);
+    if (strcmp(how, "abort") == 0)
+        MPI_Abort(MPI_COMM_WORLD, 9);
+    abort();
+}
+
+int main(int argc, char **argv) {
+    int level, words[2] = {0};
+    MPI_Op op;
+    pthread_t thread;
+    how = argv[1];
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+    MPI_Op_create(leave, 1, &op);
+    pthread_create(&thread, NULL, go_on, NULL);
+    usleep(strtoul(getenv("REST"), NULL, 10));
+    MPI_Reduce(words, words + 1, 1, MPI_INT, op, 0, copy);
+    pthread_join(thread, NULL);
+    MPI_Barrier(copy);
+    MPI_Finalize();
+    return 0;
+}
+END
+    local said
+    said=$(printf 'rank 0: %d\n' 0 1 2 3 4)
+    for way in signal:134 exit:12 abort:9; do
+        rm -rf trace
+        REST=1000000 run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" "${way%:*}"
+        [ "$(grep '^rank 0: ' <<< "$output")" = "$said" ]
+        export REST=0
+        extract 0
+        alone 0
+        unset REST
+        expect_status "${way#*:}"
+        [ "$output" = "$said" ]
+        expect_in "$stderr" "no difference"
+    done
+}
+
+@test "Open MPI: alone, a thread that ends the process inside a call comes last" { check_others_inside openmpi; }
+@test "MPICH: alone, a thread that ends the process inside a call comes last" { check_others_inside mpich; }
 
 # A rank that looks at shared memory again and again, without a call: alone nothing comes, which is told.
 @test "alone, a rank that watches shared memory" {
