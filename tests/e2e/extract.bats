@@ -593,6 +593,7 @@ check_others_inside() {
     compile "$1" inside -pthread << 'END'
 #include <mpi.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -602,13 +603,16 @@ static int rank;
 static const char *how;
 static MPI_Comm copy;
 
+static atomic_bool gone_on;
+
 static void *go_on(void *unused) {
     for (int i = 0, word; i < 5; i++) {
-        usleep(100000);
+        usleep(20000);
         MPI_Sendrecv(&i, 1, MPI_INT, !rank, 0, &word, 1, MPI_INT, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         printf("rank %d: %d\n", rank, word);
         fflush(stdout);
     }
+    gone_on = true;
     return unused;
 }
 
@@ -632,7 +636,8 @@ int main(int argc, char **argv) {
     MPI_Comm_dup(MPI_COMM_WORLD, &copy);
     MPI_Op_create(leave, 1, &op);
     pthread_create(&thread, NULL, go_on, NULL);
-    usleep(strtoul(getenv("REST"), NULL, 10));
+    while (getenv("LAST") && !gone_on)
+        usleep(1000);
     MPI_Reduce(words, words + 1, 1, MPI_INT, op, 0, copy);
     pthread_join(thread, NULL);
     MPI_Barrier(copy);
@@ -644,12 +649,10 @@ END
     said=$(printf 'rank 0: %d\n' 0 1 2 3 4)
     for way in signal:134 exit:12 abort:9; do
         rm -rf trace
-        REST=1000000 run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" "${way%:*}"
+        LAST=1 run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}" "${way%:*}"
         [ "$(grep '^rank 0: ' <<< "$output")" = "$said" ]
-        export REST=0
         extract 0
         alone 0
-        unset REST
         expect_status "${way#*:}"
         [ "$output" = "$said" ]
         expect_in "$stderr" "no difference"

@@ -361,7 +361,8 @@ check_stall() {
 check_killed_threads() {
     mcapi node_threads --long "$@"
     mkdir run log again
-    PROGRAM_LOG=$PWD/log "$REFRAIN" record -q --threads -o trace "${launch[@]}" > recorded.text 2> recorder.text &
+    STAY=1 PROGRAM_LOG=$PWD/log \
+        "$REFRAIN" record -q --threads -o trace "${launch[@]}" > recorded.text 2> recorder.text &
     local recorder=$!
     until [ "$(lines log/node-101.log)" -ge 300 ]; do
         sleep 0.01

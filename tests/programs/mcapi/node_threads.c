@@ -1,12 +1,17 @@
 /* Two threads of one node send from one endpoint, two of another one receive at one endpoint. With
-   --long they do so for a while. */
+   --long they do so for a while, and if STAY is set they stay there to be killed. */
 #include "threads.h"
+
+#include <stdlib.h>
+#include <unistd.h>
 
 static int rounds = ROUNDS;
 
 static void pause_after(int round) {
     if (rounds == ROUNDS || round % 64 == 0)
         dawdle();
+    while (round == rounds - 1 && getenv("STAY"))
+        pause();
 }
 
 static void receive(int node, int thread, mcapi_endpoint_t endpoint) {
