@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "mpi/declared.h" /* made from the library's header */
 #include "trace/compiler.h"
 
 #if defined(OPEN_MPI)
@@ -14,9 +15,6 @@
 #    define RF_ABI_LIBRARIES                                                                       \
         { "libmpi.so.40" }
 #    define RF_ABI_LOOK_RAISES 0
-#    define RF_IN_BOTH(...) __VA_ARGS__
-#    define RF_IN_OPENMPI(...) __VA_ARGS__
-#    define RF_IN_MPICH(...)
 /* Open MPI's predefined handles are addresses of objects in the library. An adapter that referred
    to them could not be loaded into a process without MPI, so they are looked up like the functions.
  */
@@ -69,12 +67,19 @@ extern struct rf_handles rf_handles RF_OURS;
         { "libmpich.so.12", "libmpi.so.12" }
 /* MPICH calls the error handler of MPI_COMM_WORLD even when it is only asked about a request. */
 #    define RF_ABI_LOOK_RAISES 1
-#    define RF_ABI_LARGE_COUNTS 1
-#    define RF_IN_BOTH(...) __VA_ARGS__
-#    define RF_IN_OPENMPI(...)
-#    define RF_IN_MPICH(...) __VA_ARGS__
 #else
 #    error "neither Open MPI nor MPICH"
+#endif
+
+#ifdef RF_DECLARES_Recv_c
+#    define RF_ABI_LARGE_COUNTS 1
+#endif
+
+/* What MPI_Pready_list does not change; older headers do not say so. */
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40100000
+#    define RF_PARTITION const int
+#else
+#    define RF_PARTITION int
 #endif
 
 #define RF_NO_COMM ((MPI_Comm)0) /* not a handle in either library */

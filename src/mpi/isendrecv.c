@@ -2,7 +2,7 @@
 #include "mpi/kept.h"
 #include "mpi/receive.h"
 
-#ifdef RF_ABI_LARGE_COUNTS
+#ifdef RF_DECLARES_Isendrecv
 
 #    include <sched.h>
 #    include <stdlib.h>

@@ -501,8 +501,8 @@ void rf_through_block(void *data, size_t size) {
 
 static const char *name_of(unsigned function) {
     static const char *const names[] = {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
-    RF_IN_##library("MPI_" #name, )
+#define RF_FUNCTION(since, class, result, name, parameters, arguments, row, kept)                  \
+    RF_HAS_##name("MPI_" #name, )
 #include "mpi/functions.def"
 #undef RF_FUNCTION
     };

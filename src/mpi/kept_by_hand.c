@@ -477,7 +477,7 @@ static int kept_Comm_idup(MPI_Comm comm, MPI_Comm *newcomm, MPI_Request *request
     return post_idup(RF_FN_Comm_idup, code, comm, newcomm, request);
 }
 
-#ifdef RF_ABI_LARGE_COUNTS
+#ifdef RF_DECLARES_Comm_idup_with_info
 static int kept_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm *newcomm,
                                     MPI_Request *request) {
     int code =
@@ -546,6 +546,8 @@ void rf_layer_by_hand(struct rf_real *reals) {
     RF_SET(Sendrecv_replace_c)
     RF_SET(Mrecv_c)
     RF_SET(Imrecv_c)
+#endif
+#ifdef RF_DECLARES_Comm_idup_with_info
     RF_SET(Comm_idup_with_info)
 #endif
     RF_SET(Probe)

@@ -193,8 +193,8 @@ static MPI_Comm comm = RF_NO_COMM;
 #define RF_MAKE_(result, name, parameters, arguments, kind, ...)                                   \
     RF_MAKE_##kind(result, name, parameters, arguments, __VA_ARGS__)
 #define RF_MAKE(...) RF_MAKE_(__VA_ARGS__)
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
-    RF_IN_##library(RF_MAKE(result, name, parameters, arguments, RF_HOW_##kept))
+#define RF_FUNCTION(since, class, result, name, parameters, arguments, row, kept)                  \
+    RF_HAS_##name(RF_MAKE(result, name, parameters, arguments, RF_HOW_##kept))
 #include "mpi/functions.def"
 #undef RF_FUNCTION
 #pragma GCC diagnostic pop
@@ -206,8 +206,8 @@ void rf_layer_table(struct rf_real *reals) {
 #define RF_MAKE_NONE(result, name, parameters, arguments, step)
 #define RF_MAKE_UNKNOWN(result, name, parameters, arguments, step) reals->name = kept_##name;
 #define RF_MAKE_ENDING(ending, name, parameters, arguments, ...) reals->name = kept_##name;
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
-    RF_IN_##library(RF_MAKE(result, name, parameters, arguments, RF_HOW_##kept))
+#define RF_FUNCTION(since, class, result, name, parameters, arguments, row, kept)                  \
+    RF_HAS_##name(RF_MAKE(result, name, parameters, arguments, RF_HOW_##kept))
 #include "mpi/functions.def"
 #undef RF_FUNCTION
 }

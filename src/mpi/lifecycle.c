@@ -448,7 +448,7 @@ RF_WRAPPER(int, Abort, (MPI_Comm comm, int errorcode)) {
     return code;
 }
 
-#ifdef RF_ABI_LARGE_COUNTS
+#ifdef RF_DECLARES_Session_init
 /* Sessions come without MPI_COMM_WORLD; what happens in them alone is not recorded. */
 RF_WRAPPER(int, Session_init, (MPI_Info info, MPI_Errhandler errhandler, MPI_Session *session)) {
     RF_ENTER(Session_init, (info, errhandler, session));

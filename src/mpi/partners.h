@@ -24,7 +24,7 @@ struct rf_partners {
     int lock; /* where threads may call at the same time */
 };
 
-#ifdef RF_ABI_LARGE_COUNTS
+#ifdef RF_DECLARES_Isendrecv
 extern struct rf_partners rf_partners RF_OURS;
 void rf_partner_wait(MPI_Request receive);
 

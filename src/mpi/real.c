@@ -16,8 +16,8 @@ static const struct {
     const char *name;
     size_t offset;
 } table[] = {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
-    RF_IN_##library({"PMPI_" #name, offsetof(struct rf_real, name)}, )
+#define RF_FUNCTION(since, class, result, name, parameters, arguments, row, kept)                  \
+    RF_HAS_##name({"PMPI_" #name, offsetof(struct rf_real, name)}, )
 #include "mpi/functions.def"
 #undef RF_FUNCTION
 };

@@ -5,16 +5,16 @@
 #include "mpi/abi.h"
 
 struct rf_real {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
-    RF_IN_##library(__typeof__(MPI_##name) *name;)
+#define RF_FUNCTION(since, class, result, name, parameters, arguments, row, kept)                  \
+    RF_HAS_##name(__typeof__(MPI_##name) *name;)
 #include "mpi/functions.def"
 #undef RF_FUNCTION
 };
 
 /* Numbers of the functions, in the order of the table. */
 enum rf_function {
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
-    RF_IN_##library(RF_FN_##name, )
+#define RF_FUNCTION(since, class, result, name, parameters, arguments, row, kept)                  \
+    RF_HAS_##name(RF_FN_##name, )
 #include "mpi/functions.def"
 #undef RF_FUNCTION
     RF_FUNCTIONS

@@ -90,6 +90,6 @@ static inline bool is_matched(const char *name) {
         return value;                                                                              \
     }
 
-#define RF_FUNCTION(library, class, result, name, parameters, arguments, row, kept)                \
-    RF_IN_##library(RF_WRAP_##class(result, name, parameters, arguments))
+#define RF_FUNCTION(since, class, result, name, parameters, arguments, row, kept)                  \
+    RF_HAS_##name(RF_WRAP_##class(result, name, parameters, arguments))
 #include "mpi/functions.def"
