@@ -612,7 +612,7 @@ static void *go_on(void *unused) {
         printf("rank %d: %d\n", rank, word);
         fflush(stdout);
     }
-    gone_on = true;
+    gone_on = 1;
     return unused;
 }
 
