@@ -61,9 +61,9 @@ static int hydra_signal(const struct rf_summary *summary, int number) {
     return 0;
 }
 
-bool rf_is_hydras_kill(int wait_status, enum rf_launcher launcher) {
+bool rf_hydra_hides(int wait_status, enum rf_launcher launcher) {
     return launcher == RF_LAUNCHER_HYDRA && WIFEXITED(wait_status) &&
-           WEXITSTATUS(wait_status) == SIGKILL;
+           (WEXITSTATUS(wait_status) == SIGKILL || WEXITSTATUS(wait_status) == 0);
 }
 
 int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
@@ -74,14 +74,15 @@ int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
     int own = summary ? rf_summary_code(summary) : 0;
     if (summary && !own)
         own = left_code(summary);
-    /* Hydra's own SIGKILL to the other ranks can hide the code. */
-    if (own && rf_is_hydras_kill(wait_status, launcher))
+    if (own && rf_hydra_hides(wait_status, launcher))
         return own;
     if (!crashed)
         return code;
     /* What we were sent ourselves is what the ranks died of; hydra may call that a success. */
     if (rf_signal_seen())
         return 128 + rf_signal_seen();
-    int signal = launcher == RF_LAUNCHER_HYDRA && summary ? hydra_signal(summary, code) : 0;
+    int signal = 0;
+    if (launcher == RF_LAUNCHER_HYDRA && summary)
+        signal = code ? hydra_signal(summary, code) : rf_summary_signal(summary);
     return signal ? 128 + signal : code;
 }

@@ -11,9 +11,9 @@
    `summary`: what the ranks have said, or NULL where there is no launcher. */
 int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
                       const struct rf_summary *summary);
-/* Does hydra tell only that it has killed ranks itself? If several give up at the same time, it may
-   be faster than any of them. */
-bool rf_is_hydras_kill(int wait_status, enum rf_launcher launcher);
+/* Does hydra tell nothing of how a rank ended, but that it has killed others itself, or, from version
+   4.1 on, now and then that all went well? */
+bool rf_hydra_hides(int wait_status, enum rf_launcher launcher);
 /* The code that the first rank which left on its own left with, or 0. */
 int rf_summary_code(const struct rf_summary *summary);
 /* The signal that a rank is known to have died of, or 0. */

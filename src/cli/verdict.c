@@ -286,7 +286,7 @@ static bool ended_alike(const struct rf_replayed *replayed, enum rf_launcher lau
     if (status == (int)json_integer_value(json_object_get(replayed->manifest, "launcher_status")))
         return true;
     bool good = verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT;
-    return good && rf_is_hydras_kill(status, launcher) && rf_summary_crashed(replayed->summary) &&
+    return good && rf_hydra_hides(status, launcher) && rf_summary_crashed(replayed->summary) &&
            !rf_summary_signal(replayed->summary);
 }
 
