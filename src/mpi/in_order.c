@@ -31,16 +31,6 @@ static int post_again(const struct rf_here *here, struct rf_blocking *call,
     return post(receive, call->source, call->tag, request);
 }
 
-static int start_send(const struct rf_sending *sending, MPI_Comm comm, MPI_Request *request) {
-#ifdef RF_ABI_LARGE_COUNTS
-    if (sending->count > INT_MAX)
-        return rf_reals.Isend_c(sending->buffer, sending->count, sending->type, sending->dest,
-                                sending->tag, comm, request);
-#endif
-    return rf_reals.Isend(sending->buffer, (int)sending->count, sending->type, sending->dest,
-                          sending->tag, comm, request);
-}
-
 /* A call that is refused because of what it sends must not receive either. */
 static int start_both(const struct rf_here *here, struct rf_blocking *call,
                       const struct rf_receive *receive, const struct rf_sending *sending,
@@ -49,7 +39,7 @@ static int start_both(const struct rf_here *here, struct rf_blocking *call,
     int code = rf_recording() ? post(receive, call->source, call->tag, received)
                               : post_again(here, call, receive, received);
     if (code == MPI_SUCCESS && sending) {
-        code = start_send(sending, call->comm, sent);
+        code = rf_sending_post(sending, call->comm, sent);
         if (code != MPI_SUCCESS) {
             rf_reals.Cancel(received);
             rf_reals.Request_free(received);
@@ -86,21 +76,11 @@ int rf_receive_in_order(const struct rf_here *here, struct rf_blocking *call,
     return code == MPI_SUCCESS ? other : code;
 }
 
-/* What is sent is what the receive overwrites, so it is sent from a copy, as the library does. */
 int rf_replace_in_order(const struct rf_here *here, struct rf_blocking *call,
                         const struct rf_receive *receive, int dest, int tag) {
-    int size = 0;
-    int position = 0;
-    int code = MPI_ERR_COUNT;
-    if (receive->count <= INT_MAX)
-        code = rf_reals.Pack_size((int)receive->count, receive->type, receive->comm, &size);
-    char *copy = code == MPI_SUCCESS ? malloc((size_t)size + 1) : NULL;
-    if (code == MPI_SUCCESS && !copy)
-        code = MPI_ERR_NO_MEM;
-    if (code == MPI_SUCCESS)
-        code = rf_reals.Pack(receive->buffer, (int)receive->count, receive->type, copy, size,
-                             &position, receive->comm);
-    struct rf_sending sending = {copy, position, MPI_PACKED, dest, tag};
+    struct rf_sending sending;
+    void *copy;
+    int code = rf_sending_copy(receive, dest, tag, &sending, &copy);
     if (code == MPI_SUCCESS)
         code = rf_receive_in_order(here, call, receive, &sending);
     free(copy);

@@ -256,8 +256,7 @@ static void mind_earlier_ones(MPI_Comm comm, int source, int tag) {
 
 /* The receive first: the send may be what makes the other side send. */
 static int post_both(const struct rf_here *here, const struct rf_receive *receive,
-                     const void *buffer, MPI_Count count, MPI_Datatype type, int dest, int tag,
-                     void *copy, MPI_Request *request) {
+                     const struct rf_sending *sending, void *copy, MPI_Request *request) {
     MPI_Request send;
     rf_turn_begin(here);
     mind_earlier_ones(receive->comm, receive->source, receive->tag);
@@ -265,7 +264,7 @@ static int post_both(const struct rf_here *here, const struct rf_receive *receiv
                    ? rf_receive_wild(here, receive, request)
                    : rf_receive_post(receive, receive->source, receive->tag, request);
     if (code == MPI_SUCCESS)
-        code = rf_reals.Isend_c(buffer, count, type, dest, tag, receive->comm, &send);
+        code = rf_sending_post(sending, receive->comm, &send);
     rf_turn_end(here);
     if (code == MPI_SUCCESS)
         return add(*request, send, copy);
@@ -273,21 +272,13 @@ static int post_both(const struct rf_here *here, const struct rf_receive *receiv
     return code;
 }
 
-/* The receive overwrites what is being sent, so it is sent from a copy, as the library does. */
 static int post_replacing(const struct rf_here *here, const struct rf_receive *receive, int dest,
                           int tag, MPI_Request *request) {
-    MPI_Count size = 0;
-    MPI_Count position = 0;
-    int code = rf_reals.Pack_size_c(receive->count, receive->type, receive->comm, &size);
-    if (code != MPI_SUCCESS)
-        return code;
-    void *copy = malloc((size_t)size + 1);
-    if (!copy)
-        return MPI_ERR_NO_MEM;
-    code = rf_reals.Pack_c(receive->buffer, receive->count, receive->type, copy, size, &position,
-                           receive->comm);
+    struct rf_sending sending;
+    void *copy;
+    int code = rf_sending_copy(receive, dest, tag, &sending, &copy);
     if (code == MPI_SUCCESS)
-        return post_both(here, receive, copy, position, MPI_PACKED, dest, tag, copy, request);
+        return post_both(here, receive, &sending, copy, request);
     free(copy);
     return code;
 }
@@ -302,10 +293,12 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
             rf_sign(&rf_the_session, &here, dest, sendtag, sendcount);                             \
             if (is_split(source, recvtag))                                                         \
                 return rf_leave(                                                                   \
-                    &here, post_both(&here,                                                        \
-                                     &(struct rf_receive){recvbuf, recvcount, recvtype, source,    \
-                                                          recvtag, comm},                          \
-                                     sendbuf, sendcount, sendtype, dest, sendtag, NULL, request)); \
+                    &here,                                                                         \
+                    post_both(                                                                     \
+                        &here,                                                                     \
+                        &(struct rf_receive){recvbuf, recvcount, recvtype, source, recvtag, comm}, \
+                        &(struct rf_sending){sendbuf, sendcount, sendtype, dest, sendtag}, NULL,   \
+                        request));                                                                 \
             rf_turn_begin(&here);                                                                  \
             mind_earlier_ones(comm, source, recvtag);                                              \
             int code =                                                                             \
@@ -335,6 +328,8 @@ static int post_replacing(const struct rf_here *here, const struct rf_receive *r
         }
 
 RF_DEFINE_ISENDRECV(, int)
+#    ifdef RF_ABI_LARGE_COUNTS
 RF_DEFINE_ISENDRECV(_c, MPI_Count)
+#    endif
 
 #endif

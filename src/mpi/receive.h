@@ -129,6 +129,12 @@ struct rf_sending {
     int dest, tag;
 };
 
+int rf_sending_post(const struct rf_sending *sending, MPI_Comm comm, MPI_Request *request);
+/* What is sent is what the receive overwrites: then it is sent from a copy, as the libraries do.
+   The caller frees it. */
+int rf_sending_copy(const struct rf_receive *receive, int dest, int tag, struct rf_sending *sending,
+                    void **copy);
+
 /* A blocking receive, or send and receive, of one of several threads: posted in turn, and waited
    for outside of it. Called between rf_blocking_begin() and rf_blocking_end(); `sending` may be
    NULL. */

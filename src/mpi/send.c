@@ -1,5 +1,44 @@
-/* Sends that block until the message is gone. */
+/* Sends that block until the message is gone, and the sending half of combined calls. */
+#include <limits.h>
+#include <stdlib.h>
+
 #include "mpi/receive.h"
+
+int rf_sending_post(const struct rf_sending *sending, MPI_Comm comm, MPI_Request *request) {
+#ifdef RF_ABI_LARGE_COUNTS
+    if (sending->count > INT_MAX)
+        return rf_reals.Isend_c(sending->buffer, sending->count, sending->type, sending->dest,
+                                sending->tag, comm, request);
+#endif
+    return rf_reals.Isend(sending->buffer, (int)sending->count, sending->type, sending->dest,
+                          sending->tag, comm, request);
+}
+
+#ifdef RF_ABI_LARGE_COUNTS
+typedef MPI_Count packed_t;
+#    define PACKING(name) rf_reals.name##_c
+#else
+typedef int packed_t;
+#    define PACKING(name) rf_reals.name
+#endif
+
+int rf_sending_copy(const struct rf_receive *receive, int dest, int tag, struct rf_sending *sending,
+                    void **copy) {
+    packed_t count = (packed_t)receive->count;
+    packed_t size = 0;
+    packed_t position = 0;
+    *copy = NULL;
+    int code = PACKING(Pack_size)(count, receive->type, receive->comm, &size);
+    if (code != MPI_SUCCESS)
+        return code;
+    *copy = malloc((size_t)size + 1);
+    if (!*copy)
+        return MPI_ERR_NO_MEM;
+    code =
+        PACKING(Pack)(receive->buffer, count, receive->type, *copy, size, &position, receive->comm);
+    *sending = (struct rf_sending){*copy, position, MPI_PACKED, dest, tag};
+    return code;
+}
 
 /* Replay: a large message waits for its receiver, and the libraries wait by looking again and
    again. A send that is started and then waited for patiently is the same to the program. */
