@@ -219,6 +219,7 @@ static void allow_few_cores(const struct rf_rerun *rerun) {
     if (rerun->summary.size <= sysconf(_SC_NPROCESSORS_ONLN))
         return;
     setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 0);
+    setenv("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe", 0); /* from version 5 on */
     setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
 }
 

@@ -66,8 +66,8 @@ static char **environment_of(const json_t *variables) {
     }
     /* Else Open MPI starts a daemon for the one process. */
     list[count++] = rf_copy("OMPI_MCA_ess_singleton_isolated=1");
-    /* The others do not make windows for a single process. */
-    list[count] = rf_copy("OMPI_MCA_osc=pt2pt,sm");
+    /* Does not make windows for a single process. */
+    list[count] = rf_copy("OMPI_MCA_osc=^ucx");
     return list;
 }
 

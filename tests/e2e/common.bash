@@ -9,6 +9,8 @@ SOURCES=$(realpath "$BATS_TEST_DIRNAME/../..")
 # Containers run as root, and have fewer cores than we want ranks.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
+export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe # Open MPI 5
+export OMPI_MCA_btl=self,vader # Open MPI 5 complains of networks that it cannot use
 export PAGER=cat NO_COLOR=1
 unset REFRAIN_DIR
 # In seconds; only a hang takes this long.

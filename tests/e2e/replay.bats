@@ -387,7 +387,7 @@ assert facts["outcome"] == "diverged" and facts["status"] == 121 and "ranks" in 
 }
 
 @test "Open MPI: a replay may have more ranks than cores" {
-    unset OMPI_MCA_rmaps_base_oversubscribe
+    unset OMPI_MCA_rmaps_base_oversubscribe PRTE_MCA_rmaps_default_mapping_policy
     launch openmpi $(($(nproc) + 2)) recv_wildcard
     run_apart timeout -k 5 60 "${launch[@]}"
     [ "$status" -ne 0 ]

@@ -35,6 +35,7 @@ environment = dict(
     OMPI_ALLOW_RUN_AS_ROOT="1",
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
     OMPI_MCA_rmaps_base_oversubscribe="1",
+    PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe",
 )
 
 
