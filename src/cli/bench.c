@@ -63,7 +63,7 @@ static int run_script(const char *folder, const char *name, char *const *words) 
     free(programs);
     free(self);
     free(path);
-    return rf_program_status(status, RF_LAUNCHER_NONE, false, NULL);
+    return rf_program_status(status, RF_LAUNCHER_NONE, RF_FATE_GOOD, NULL);
 }
 
 int rf_verb_bench(const struct rf_options *options) {

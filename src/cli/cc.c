@@ -67,7 +67,7 @@ static bool knows_flag(const struct words *compiler) {
 
 static int run(const struct words *compiler, const struct words *command) {
     int status = rf_run_words(command->list);
-    int code = rf_program_status(status, RF_LAUNCHER_NONE, false, NULL);
+    int code = rf_program_status(status, RF_LAUNCHER_NONE, RF_FATE_GOOD, NULL);
     if (code && !knows_flag(compiler)) {
         struct rf_error error = {0};
         rf_fail(&error, RF_EXIT_ENVIRONMENT, "%s does not know " FLAG ": only GCC does",

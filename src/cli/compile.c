@@ -34,7 +34,7 @@ static int run(char *const *command, const char *header, const char *library, bo
     }
     int status = rf_run_words(words);
     rf_free_words(words);
-    return rf_program_status(status, RF_LAUNCHER_NONE, false, NULL);
+    return rf_program_status(status, RF_LAUNCHER_NONE, RF_FATE_GOOD, NULL);
 }
 
 /* The object of a source that has MCAPI's functions in it, which are renamed now; or NULL. */

@@ -354,7 +354,7 @@ static int run(const struct rf_launch *launch, struct rf_new_trace *trace, json_
         !remove_later(trace->path, manifest, &summary, &error))
         return rf_report_error(&error);
     remove_nameless(trace->path);
-    int status = rf_program_status(raw, launch->launcher, rf_summary_crashed(&summary), &summary);
+    int status = rf_program_status(raw, launch->launcher, rf_summary_fate(&summary), &summary);
     if (status != 0 && all_ran_here(&summary) &&
         !mark_not_begun(trace->path, manifest, &summary, &error))
         return rf_report_error(&error);

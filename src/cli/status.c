@@ -5,13 +5,15 @@
 
 #include "launch.h"
 
+int rf_own_code(const struct rf_ending *ending) {
+    bool own = ending->how == RF_END_ABORT || ending->how == RF_END_EXIT;
+    return own ? ending->code & 0xff : 0;
+}
+
 int rf_summary_code(const struct rf_summary *summary) {
-    for (size_t i = 0; i < summary->count; i++) {
-        const struct rf_ending *ending = &summary->ranks[i].ending;
-        int code = ending->code & 0xff;
-        if (code && (ending->how == RF_END_ABORT || ending->how == RF_END_EXIT))
-            return code;
-    }
+    for (size_t i = 0; i < summary->count; i++)
+        if (rf_own_code(&summary->ranks[i].ending))
+            return rf_own_code(&summary->ranks[i].ending);
     return 0;
 }
 
@@ -25,11 +27,13 @@ static int left_code(const struct rf_summary *summary) {
     return 0;
 }
 
-bool rf_summary_crashed(const struct rf_summary *summary) {
-    for (size_t i = 0; i < summary->count && !rf_summary_code(summary); i++)
+enum rf_fate rf_summary_fate(const struct rf_summary *summary) {
+    if (rf_summary_code(summary))
+        return RF_FATE_LEFT;
+    for (size_t i = 0; i < summary->count; i++)
         if (summary->ranks[i].ending.how == RF_END_NONE)
-            return true;
-    return false;
+            return RF_FATE_CRASHED;
+    return RF_FATE_GOOD;
 }
 
 int rf_summary_signal(const struct rf_summary *summary) {
@@ -61,12 +65,14 @@ static int hydra_signal(const struct rf_summary *summary, int number) {
     return 0;
 }
 
-bool rf_hydra_hides(int wait_status, enum rf_launcher launcher) {
-    return launcher == RF_LAUNCHER_HYDRA && WIFEXITED(wait_status) &&
-           (WEXITSTATUS(wait_status) == SIGKILL || WEXITSTATUS(wait_status) == 0);
+bool rf_hydra_hides(int wait_status, enum rf_launcher launcher, enum rf_fate fate) {
+    if (launcher != RF_LAUNCHER_HYDRA || !WIFEXITED(wait_status))
+        return false;
+    int code = WEXITSTATUS(wait_status);
+    return code == SIGKILL || (code == 0 && fate != RF_FATE_GOOD);
 }
 
-int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
+int rf_program_status(int wait_status, enum rf_launcher launcher, enum rf_fate fate,
                       const struct rf_summary *summary) {
     if (WIFSIGNALED(wait_status))
         return 128 + WTERMSIG(wait_status);
@@ -74,9 +80,9 @@ int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
     int own = summary ? rf_summary_code(summary) : 0;
     if (summary && !own)
         own = left_code(summary);
-    if (own && rf_hydra_hides(wait_status, launcher))
+    if (own && rf_hydra_hides(wait_status, launcher, fate))
         return own;
-    if (!crashed)
+    if (fate != RF_FATE_CRASHED)
         return code;
     /* What we were sent ourselves is what the ranks died of; hydra may call that a success. */
     if (rf_signal_seen())

@@ -7,18 +7,26 @@
 #include "detect.h"
 #include "summary.h"
 
-/* `crashed`: a rank ended without saying how (only then can a status be a signal in disguise).
-   `summary`: what the ranks have said, or NULL where there is no launcher. */
-int rf_program_status(int wait_status, enum rf_launcher launcher, bool crashed,
+/* What is known of the ranks of this very run, apart from what their launcher says. */
+enum rf_fate {
+    RF_FATE_GOOD,
+    RF_FATE_LEFT,    /* a rank left with a code of its own */
+    RF_FATE_CRASHED, /* none did, and one ended without saying how: a status may be its signal */
+};
+
+/* `summary`: what the ranks say in the recording, or NULL where there is no launcher. */
+int rf_program_status(int wait_status, enum rf_launcher launcher, enum rf_fate fate,
                       const struct rf_summary *summary);
-/* Does hydra tell nothing of how a rank ended, but that it has killed others itself, or, from version
-   4.1 on, now and then that all went well? */
-bool rf_hydra_hides(int wait_status, enum rf_launcher launcher);
+/* Does hydra tell nothing of how a rank ended, but that it has killed others itself, or, from
+   version 4.1 on, now and then that all went well although it did not? */
+bool rf_hydra_hides(int wait_status, enum rf_launcher launcher, enum rf_fate fate);
+/* The code that a rank left with on its own, or 0. */
+int rf_own_code(const struct rf_ending *ending);
 /* The code that the first rank which left on its own left with, or 0. */
 int rf_summary_code(const struct rf_summary *summary);
 /* The signal that a rank is known to have died of, or 0. */
 int rf_summary_signal(const struct rf_summary *summary);
-/* Did a rank die, and none leave with a code of its own? */
-bool rf_summary_crashed(const struct rf_summary *summary);
+/* Of the run that was recorded. */
+enum rf_fate rf_summary_fate(const struct rf_summary *summary);
 
 #endif

@@ -278,15 +278,30 @@ static int judge_races(const struct rf_replayed *replayed, const struct rf_optio
     return races->count ? RF_EXIT_DIVERGED : code;
 }
 
+/* A rank that left with its recorded code has shown so: another code is a difference. */
+static enum rf_fate fate_of(const struct rf_replayed *replayed) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    if (find_unfinished(supervision))
+        return RF_FATE_CRASHED;
+    for (size_t i = 0; i < supervision->count; i++) {
+        const struct rf_rank_summary *recorded =
+            rf_summary_rank(replayed->summary, supervision->ranks[i].rank);
+        if (recorded && !supervision->ranks[i].free && rf_own_code(&recorded->ending))
+            return RF_FATE_LEFT;
+    }
+    return RF_FATE_GOOD;
+}
+
 /* Equal ends have equal names, however the launcher mixed them up: it said the same, or it was
    faster than ranks of which nobody knows either how they had ended in the recording. */
 static bool ended_alike(const struct rf_replayed *replayed, enum rf_launcher launcher,
-                        enum rf_verdict verdict) {
+                        enum rf_fate fate, enum rf_verdict verdict) {
     int status = replayed->supervision->status;
     if (status == (int)json_integer_value(json_object_get(replayed->manifest, "launcher_status")))
         return true;
     bool good = verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT;
-    return good && rf_hydra_hides(status, launcher) && rf_summary_crashed(replayed->summary) &&
+    return good && rf_hydra_hides(status, launcher, fate) &&
+           rf_summary_fate(replayed->summary) == RF_FATE_CRASHED &&
            !rf_summary_signal(replayed->summary);
 }
 
@@ -296,8 +311,8 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
     const struct rf_supervision *supervision = replayed->supervision;
     const json_t *recorded_status = json_object_get(replayed->manifest, "status");
     const struct rf_progress *unfinished = find_unfinished(supervision);
-    int status =
-        rf_program_status(supervision->status, launcher, unfinished != NULL, replayed->summary);
+    enum rf_fate fate = fate_of(replayed);
+    int status = rf_program_status(supervision->status, launcher, fate, replayed->summary);
     if (supervision->count == 0) {
         *verdict = RF_VERDICT_NOTHING;
         struct rf_error error = {0};
@@ -313,7 +328,7 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
     /* What we were sent ourselves is another end, even if hydra calls it a success. */
     bool stopped = unfinished && rf_signal_seen();
     if (recorded_status && !stopped && !is_alone(replayed) &&
-        ended_alike(replayed, launcher, *verdict))
+        ended_alike(replayed, launcher, fate, *verdict))
         status = (int)json_integer_value(recorded_status);
     if (*verdict != RF_VERDICT_BROKE_OFF)
         return status;

@@ -147,6 +147,8 @@ int main(int argc, char **argv) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(way, "unseen") == 0)
         syscall(SYS_exit_group, 6); /* as both, and nobody is told */
+    if (rank == 1 && strcmp(way, "exit") == 0)
+        exit(3);
     if (rank == 1 && strcmp(way, "_exit") == 0)
         _exit(4);
     if (rank == 1 && strcmp(way, "_Exit") == 0)
@@ -246,8 +248,19 @@ replayed_as() {
     replayed_as 4 4
     replayed_as 9 4
     [[ ! $stderr =~ differs ]]
+    replayed_as 0 4
+    [[ ! $stderr =~ differs ]]
+    way=exit
+    recorded_as 0 3
+    replayed_as 3 3
+    replayed_as 9 3
+    replayed_as 0 3
+    [[ ! $stderr =~ differs ]]
     way=floating
+    recorded_as 0 136
     recorded_as 9 136
+    replayed_as 0 136
+    [[ ! $stderr =~ differs ]]
     replayed_as 8 136
     [[ ! $stderr =~ differs ]]
     replayed_as 11 11
