@@ -37,8 +37,8 @@ static int park(const struct rf_receive *receive, MPI_Request *request) {
     int code = MPI_SUCCESS;
     lock();
     if (!stand_ins->has_parking) {
-        code =
-            rf_library.Comm_dup(MPI_COMM_SELF, &stand_ins->parking); /* ours in a rank alone, too */
+        /* Ours in a rank alone, too. A duplicate would get what the program put on the original. */
+        code = rf_library.Comm_split(MPI_COMM_SELF, 0, 0, &stand_ins->parking);
         stand_ins->has_parking = code == MPI_SUCCESS;
     }
     unlock();

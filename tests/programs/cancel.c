@@ -191,9 +191,20 @@ static void maybe_send(void) {
     observe("cancelled", cancelled);
 }
 
+/* Nobody duplicates it here. */
+static int on_copy(MPI_Comm comm, int key, void *extra, void *value, void *copy, int *flag) {
+    (void)comm, (void)key, (void)extra, (void)value, (void)copy;
+    observe("copied", 0);
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
 int main(int argc, char **argv) {
     static void (*const phases[])(void) = {every_form, two_at_once, persistent, freed};
+    int key;
     begin(&argc, &argv);
+    MPI_Comm_create_keyval(on_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL);
     for (int i = 0; i < 4; i++) {
         phase("race");
         if (world_rank == 0) {
