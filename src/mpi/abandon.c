@@ -82,7 +82,7 @@ static void must_be_cancelled(const struct rf_here *here, MPI_Request request) {
     bool complete;
     rf_progress_wait(&rf_the_session.replayer, here, RF_NO_PEER, RF_NO_PEER);
     /* A generalized request is complete when the program says so, maybe after this call. */
-    while (!(complete = rf_look(request, &status)) && !rf_mpi.generalized)
+    while (!(complete = rf_look(request, &status)) && !rf_unasked_any())
         rf_wait_a_little(&patience);
     rf_waited(&patience);
     if (complete && !rf_status_cancelled(&status))

@@ -326,6 +326,15 @@ void rf_errors_back(MPI_Errhandler handler);
 /* Asks about a request without completing it, and without the program's error handler hearing of
    it. True if it is complete. */
 bool rf_look(MPI_Request request, MPI_Status *status);
+/* MPICH 4.2 takes a persistent request for completed when it was asked about: what it got is told
+   only that once. */
+bool rf_asking_completes(void);
+/* Finds out if it is so. */
+void rf_asking_try(void);
+/* Replay: this request, which is persistent, is not to be asked about where that is so. */
+void rf_ask_never(MPI_Request request);
+/* Replay: are there requests that nobody asks about? */
+bool rf_unasked_any(void);
 /* Replay: blocks until the request is complete, without completing it, and gives up the core. */
 void rf_await(const struct rf_here *here, MPI_Request request);
 /* Replay: a wait, begun with whom it is for and zeros. */

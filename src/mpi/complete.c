@@ -10,6 +10,7 @@
    wildcard receives whose match may show up. */
 struct watch {
     bool on;
+    bool stay;                            /* the program only asks: the requests stay */
     const MPI_Request *requests;          /* as they were */
     MPI_Status *statuses;                 /* where the library writes */
     struct rf_pending_receive **receives; /* if threads may call at the same time */
@@ -20,7 +21,13 @@ static inline struct rf_pending_receive *receive_of(const struct watch *watch, i
     return watch->receives ? watch->receives[i] : NULL;
 }
 
+/* The program sees the match now, even if the request stays; a crash before it is completed must
+   not lose it. */
 static inline void settle(const struct watch *watch, int i, const MPI_Status *status) {
+    if (watch->stay) {
+        rf_record_match(watch->requests[i], receive_of(watch, i), status);
+        return;
+    }
     rf_record_completion(watch->requests[i], receive_of(watch, i), status);
     if (watch->receives)
         watch->receives[i] = NULL;
@@ -48,9 +55,12 @@ static __attribute__((noinline)) void give_back(struct rf_pending_receive **rece
     rf_session_unlock(&rf_the_session);
 }
 
-RF_STEP void watched(const struct watch *watch, int count) {
+/* `found`: there was something to settle. */
+RF_STEP void watched(const struct watch *watch, int count, bool found) {
     if (__builtin_expect(watch->receives != NULL, 0))
         give_back(watch->receives, count);
+    if (watch->stay && watch->on && found)
+        rf_pending_sweep();
 }
 
 /* Is it to be looked at what the requests of a call took? Where contents are kept it must not
@@ -73,7 +83,7 @@ static inline void copy_requests(MPI_Request *to, const MPI_Request *from, int c
 /* `deep` in a callback inside a call. */
 RF_STEP struct watch watch_copied(bool deep, int count, const MPI_Request *requests,
                                   MPI_Status *statuses) {
-    struct watch watch = {watches() && count > 0, requests, statuses, NULL};
+    struct watch watch = {watches() && count > 0, false, requests, statuses, NULL};
     if (watch.on) {
         const struct rf_scratch *scratch = rf_scratch_at(deep, count);
         copy_requests(scratch->requests, requests, count);
@@ -242,8 +252,22 @@ RF_WRAPPER(int, Waitall,
     struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
     int code = rf_reals.Waitall(count, array_of_requests, watch.statuses);
     complete_all(&watch, code, count, array_of_requests);
-    watched(&watch, count);
+    watched(&watch, count, true);
     return rf_leave_all(&here, code, count,
+                        watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
+}
+
+RF_STEP int test_all(const struct rf_here *here, rf_all_function *real, bool stay, int count,
+                     MPI_Request *requests, int *flag, MPI_Status *statuses) {
+    struct watch watch = watch_all(count, requests, statuses);
+    watch.stay = stay;
+    *flag = 0;
+    int code = real(count, requests, flag, watch.statuses);
+    record_flag(here, code, code != MPI_SUCCESS || *flag, count);
+    if (code != MPI_SUCCESS || *flag)
+        complete_all(&watch, code, count, requests);
+    watched(&watch, count, code != MPI_SUCCESS || *flag);
+    return rf_leave_all(here, code, count,
                         watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
 }
 
@@ -251,16 +275,10 @@ RF_WRAPPER(int, Testall,
            (int count, MPI_Request array_of_requests[], int *flag,
             MPI_Status array_of_statuses[])) {
     RF_ENTER(Testall, (count, array_of_requests, flag, array_of_statuses));
-    RF_REPLAY(rf_replay_testall(at, count, array_of_requests, flag, array_of_statuses));
-    struct watch watch = watch_all(count, array_of_requests, array_of_statuses);
-    *flag = 0;
-    int code = rf_reals.Testall(count, array_of_requests, flag, watch.statuses);
-    record_flag(&here, code, code != MPI_SUCCESS || *flag, count);
-    if (code != MPI_SUCCESS || *flag)
-        complete_all(&watch, code, count, array_of_requests);
-    watched(&watch, count);
-    return rf_leave_all(&here, code, count,
-                        watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
+    RF_REPLAY(rf_replay_all(at, rf_reals.Testall, false, count, array_of_requests, flag,
+                            array_of_statuses));
+    return test_all(&here, rf_reals.Testall, false, count, array_of_requests, flag,
+                    array_of_statuses);
 }
 
 /* ---- any request ---- */
@@ -278,7 +296,7 @@ static bool is_index(int index, int count) {
 RF_WRAPPER(int, Waitany,
            (int count, MPI_Request array_of_requests[], int *index, MPI_Status *status)) {
     RF_ENTER(Waitany, (count, array_of_requests, index, status));
-    RF_REPLAY(rf_replay_any(at, count, array_of_requests, index, NULL, status));
+    RF_REPLAY(rf_replay_any(at, NULL, false, count, array_of_requests, index, NULL, status));
     MPI_Status own;
     struct watch watch = watch_all(count, array_of_requests, NULL);
     if (watch.on && status == MPI_STATUS_IGNORE)
@@ -288,29 +306,36 @@ RF_WRAPPER(int, Waitany,
         rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
     if (watch.on && is_index(*index, count))
         settle(&watch, *index, status);
-    watched(&watch, count);
+    watched(&watch, count, true);
     return rf_leave(&here, code);
+}
+
+RF_STEP int test_any(const struct rf_here *here, rf_any_function *real, bool stay, int count,
+                     MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
+    MPI_Status own;
+    struct watch watch = watch_all(count, requests, NULL);
+    watch.stay = stay;
+    if (watch.on && status == MPI_STATUS_IGNORE)
+        status = &own;
+    *flag = 0;
+    int code = real(count, requests, index, flag, status);
+    if (*flag)
+        rf_record(here, RF_INDEX, 0, recorded_index(*index), count);
+    else if (code == MPI_SUCCESS)
+        rf_record_failure(here, RF_NO_COMM, count);
+    if (watch.on && *flag && is_index(*index, count))
+        settle(&watch, *index, status);
+    watched(&watch, count, *flag);
+    return rf_leave(here, code);
 }
 
 RF_WRAPPER(int, Testany,
            (int count, MPI_Request array_of_requests[], int *index, int *flag,
             MPI_Status *status)) {
     RF_ENTER(Testany, (count, array_of_requests, index, flag, status));
-    RF_REPLAY(rf_replay_any(at, count, array_of_requests, index, flag, status));
-    MPI_Status own;
-    struct watch watch = watch_all(count, array_of_requests, NULL);
-    if (watch.on && status == MPI_STATUS_IGNORE)
-        status = &own;
-    *flag = 0;
-    int code = rf_reals.Testany(count, array_of_requests, index, flag, status);
-    if (*flag)
-        rf_record(&here, RF_INDEX, 0, recorded_index(*index), count);
-    else if (code == MPI_SUCCESS)
-        rf_record_failure(&here, RF_NO_COMM, count);
-    if (watch.on && *flag && is_index(*index, count))
-        settle(&watch, *index, status);
-    watched(&watch, count);
-    return rf_leave(&here, code);
+    RF_REPLAY(
+        rf_replay_any(at, rf_reals.Testany, false, count, array_of_requests, index, flag, status));
+    return test_any(&here, rf_reals.Testany, false, count, array_of_requests, index, flag, status);
 }
 
 /* ---- some requests ---- */
@@ -337,15 +362,16 @@ static __attribute__((noinline)) void some_done(const struct rf_here *here, int 
         settle(watch, indices[i], &watch->statuses[i]);
 }
 
-static int record_some(const struct rf_here *here, rf_some_function *real, int count,
+static int record_some(const struct rf_here *here, rf_some_function *real, bool stay, int count,
                        MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
     struct watch watch = watch_all(count, requests, statuses);
+    watch.stay = stay;
     int code = real(count, requests, done, indices, watch.statuses);
     if (code == MPI_SUCCESS && *done == 0)
         rf_record_failure(here, RF_NO_COMM, count);
     else
         some_done(here, code, &watch, count, *done, indices);
-    watched(&watch, count);
+    watched(&watch, count, *done != 0);
     return code;
 }
 
@@ -353,9 +379,9 @@ RF_WRAPPER(int, Waitsome,
            (int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
             MPI_Status array_of_statuses[])) {
     RF_ENTER(Waitsome, (incount, array_of_requests, outcount, array_of_indices, array_of_statuses));
-    RF_REPLAY(rf_replay_some(at, rf_reals.Waitsome, incount, array_of_requests, outcount,
+    RF_REPLAY(rf_replay_some(at, rf_reals.Waitsome, false, incount, array_of_requests, outcount,
                              array_of_indices, array_of_statuses));
-    int code = record_some(&here, rf_reals.Waitsome, incount, array_of_requests, outcount,
+    int code = record_some(&here, rf_reals.Waitsome, false, incount, array_of_requests, outcount,
                            array_of_indices, array_of_statuses);
     return rf_leave(&here, code);
 }
@@ -364,8 +390,10 @@ static __attribute__((noinline)) int testsome_otherwise(uintptr_t address, int c
                                                         MPI_Request *requests, int *done,
                                                         int *indices, MPI_Status *statuses) {
     RF_ENTER_FROM(address, Testsome, (count, requests, done, indices, statuses));
-    RF_REPLAY(rf_replay_some(at, rf_reals.Testsome, count, requests, done, indices, statuses));
-    int code = record_some(&here, rf_reals.Testsome, count, requests, done, indices, statuses);
+    RF_REPLAY(
+        rf_replay_some(at, rf_reals.Testsome, false, count, requests, done, indices, statuses));
+    int code =
+        record_some(&here, rf_reals.Testsome, false, count, requests, done, indices, statuses);
     return rf_leave(&here, code);
 }
 
@@ -389,3 +417,38 @@ RF_WRAPPER(int, Testsome,
     some_done(&copy, code, &seen, incount, *outcount, array_of_indices);
     return rf_leave_fast(&here, code);
 }
+
+/* ---- questions about several requests ---- */
+
+#ifdef RF_DECLARES_Request_get_status_all
+RF_WRAPPER(int, Request_get_status_all,
+           (int count, MPI_Request array_of_requests[], int *flag, MPI_Status *array_of_statuses)) {
+    RF_ENTER(Request_get_status_all, (count, array_of_requests, flag, array_of_statuses));
+    RF_REPLAY(rf_replay_all(at, rf_reals.Request_get_status_all, true, count, array_of_requests,
+                            flag, array_of_statuses));
+    return test_all(&here, rf_reals.Request_get_status_all, true, count, array_of_requests, flag,
+                    array_of_statuses);
+}
+
+RF_WRAPPER(int, Request_get_status_any,
+           (int count, MPI_Request array_of_requests[], int *index, int *flag,
+            MPI_Status *status)) {
+    RF_ENTER(Request_get_status_any, (count, array_of_requests, index, flag, status));
+    RF_REPLAY(rf_replay_any(at, rf_reals.Request_get_status_any, true, count, array_of_requests,
+                            index, flag, status));
+    return test_any(&here, rf_reals.Request_get_status_any, true, count, array_of_requests, index,
+                    flag, status);
+}
+
+RF_WRAPPER(int, Request_get_status_some,
+           (int incount, MPI_Request array_of_requests[], int *outcount, int array_of_indices[],
+            MPI_Status *array_of_statuses)) {
+    RF_ENTER(Request_get_status_some,
+             (incount, array_of_requests, outcount, array_of_indices, array_of_statuses));
+    RF_REPLAY(rf_replay_some(at, rf_reals.Request_get_status_some, true, incount, array_of_requests,
+                             outcount, array_of_indices, array_of_statuses));
+    int code = record_some(&here, rf_reals.Request_get_status_some, true, incount,
+                           array_of_requests, outcount, array_of_indices, array_of_statuses);
+    return rf_leave(&here, code);
+}
+#endif

@@ -156,13 +156,24 @@ int rf_replay_test(const struct rf_here *here, MPI_Request *request, int *flag,
     return code;
 }
 
+/* The program has only asked, `stay`, and was told yes. Where the library takes that for the
+   completion of a persistent request, so it is with the plain receive that stands behind one. */
+static void update(struct rf_stand_in *stand_in, MPI_Request *request, MPI_Request inner,
+                   bool stay) {
+    if (stay && stand_in && stand_in->persistent && stand_in->inner != MPI_REQUEST_NULL &&
+        rf_asking_completes())
+        rf_reals.Request_free(&inner);
+    rf_stand_in_update(stand_in, request, inner);
+}
+
 int rf_replay_get_status(const struct rf_here *here, MPI_Request request, int *flag,
                          MPI_Status *status) {
     const struct rf_event *event = expect(here, RF_IS(NONE) | RF_IS(DONE), 1);
     *flag = 0;
     if (failed(event))
         return MPI_SUCCESS;
-    MPI_Request inner = rf_stand_in_inner(request);
+    struct rf_stand_in *stand_in = rf_stand_in_find(request);
+    MPI_Request inner = rf_stand_in_inner_of(stand_in, request);
     if (event) {
         rf_take();
         show_wait(here);
@@ -173,20 +184,22 @@ int rf_replay_get_status(const struct rf_here *here, MPI_Request request, int *f
     AGAIN(code = rf_reals.Request_get_status(inner, flag, status),
           event && code == MPI_SUCCESS && !*flag);
     rf_program_asks = false;
+    if (*flag)
+        update(stand_in, &request, inner, true);
     return code;
 }
 
-/* Wait-some or test-some if there is `real`, test-all if there is `flag`, else wait-all: of
-   requests that are complete. */
-static int call_several(const struct rf_here *here, rf_some_function *real, int *flag, int count,
-                        MPI_Request *inner, MPI_Status *statuses) {
+/* Wait-some or test-some if there is `some`, test-all if there is `all`, else wait-all: of requests
+   that are complete. */
+static int call_several(const struct rf_here *here, rf_some_function *some, rf_all_function *all,
+                        int *flag, int count, MPI_Request *inner, MPI_Status *statuses) {
     int code;
     int done = count;
-    if (real)
-        AGAIN(code = real(count, inner, &done, rf_scratch(count)->numbers, statuses),
+    if (some)
+        AGAIN(code = some(count, inner, &done, rf_scratch(count)->numbers, statuses),
               code == MPI_SUCCESS && done == 0);
-    else if (flag)
-        AGAIN(code = rf_reals.Testall(count, inner, flag, statuses), code == MPI_SUCCESS && !*flag);
+    else if (all)
+        AGAIN(code = all(count, inner, flag, statuses), code == MPI_SUCCESS && !*flag);
     else
         code = rf_reals.Waitall(count, inner, statuses);
     if (code == MPI_SUCCESS && done != count)
@@ -195,18 +208,20 @@ static int call_several(const struct rf_here *here, rf_some_function *real, int 
     return code;
 }
 
-/* Where there may be generalized requests nobody has waited for these: they become complete one by
-   one, and the program was told of all at once. */
-static int complete_several(const struct rf_here *here, rf_some_function *real, int *flag,
-                            int count, MPI_Request *inner, MPI_Status *statuses) {
-    if (!rf_mpi.generalized || count == 0)
-        return call_several(here, real, flag, count, inner, statuses);
+/* Nobody has waited for requests that are not asked about: they become complete one by one, and the
+   program was told of all at once. */
+static int complete_several(const struct rf_here *here, rf_some_function *some,
+                            rf_all_function *all, int *flag, int count, MPI_Request *inner,
+                            MPI_Status *statuses) {
+    if (!rf_unasked_any() || count == 0)
+        return call_several(here, some, all, flag, count, inner, statuses);
     bool wanted = statuses != MPI_STATUSES_IGNORE;
     int result = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
-        int code = call_several(here, real, flag, 1, &inner[i], wanted ? &statuses[i] : statuses);
+        int code =
+            call_several(here, some, all, flag, 1, &inner[i], wanted ? &statuses[i] : statuses);
         result = result == MPI_SUCCESS ? code : result;
-        if (wanted && code == MPI_SUCCESS && !real)
+        if (wanted && code == MPI_SUCCESS && !some)
             statuses[i].MPI_ERROR = MPI_SUCCESS;
     }
     return result;
@@ -214,8 +229,9 @@ static int complete_several(const struct rf_here *here, rf_some_function *real, 
 
 /* Which requests a failed wait-all or test-all completed is up to the library and to time. The
    recorded classes tell: the others are left alone, marked as the library marked them. */
-static int replay_failed_all(const struct rf_here *here, const struct rf_event *error, int count,
-                             MPI_Request *requests, int *flag, MPI_Status *statuses) {
+static int replay_failed_all(const struct rf_here *here, rf_all_function *real, bool stay,
+                             const struct rf_event *error, int count, MPI_Request *requests,
+                             int *flag, MPI_Status *statuses) {
     struct rf_scratch *scratch = rf_scratch(count);
     int chosen = 0;
     for (int i = 0; i < count; i++)
@@ -225,12 +241,12 @@ static int replay_failed_all(const struct rf_here *here, const struct rf_event *
     for (int i = 0; i < chosen && statuses != MPI_STATUSES_IGNORE; i++)
         scratch->statuses[i] = statuses[scratch->numbers[i]];
     MPI_Request *inner = await_chosen(here, chosen, scratch->numbers, count, requests);
-    int code = complete_several(here, NULL, flag, chosen, inner, scratch->statuses);
+    int code = complete_several(here, NULL, real, flag, chosen, inner, scratch->statuses);
     if (flag && chosen < count)
         *flag = 0;
     for (int i = 0; i < chosen; i++) {
         int place = scratch->numbers[i];
-        rf_stand_in_update(scratch->stand_ins[i], &requests[place], inner[i]);
+        update(scratch->stand_ins[i], &requests[place], inner[i], stay);
         if (statuses != MPI_STATUSES_IGNORE)
             statuses[place] = scratch->statuses[i];
     }
@@ -244,7 +260,7 @@ int rf_replay_waitall(const struct rf_here *here, int count, MPI_Request *reques
                       MPI_Status *statuses) {
     const struct rf_event *error = rf_recorded_error(here);
     if (error && error->list_length == (uint32_t)count && count > 0)
-        return replay_failed_all(here, error, count, requests, NULL, statuses);
+        return replay_failed_all(here, NULL, false, error, count, requests, NULL, statuses);
     show_wait(here);
     bool special = any_special();
     for (int i = 0; special && i < count; i++)
@@ -260,8 +276,8 @@ int rf_replay_waitall(const struct rf_here *here, int count, MPI_Request *reques
     return code;
 }
 
-int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *requests, int *flag,
-                      MPI_Status *statuses) {
+int rf_replay_all(const struct rf_here *here, rf_all_function *real, bool stay, int count,
+                  MPI_Request *requests, int *flag, MPI_Status *statuses) {
     const struct rf_event *event = expect(here, RF_IS(NONE) | RF_IS(DONE), count);
     *flag = 0;
     if (failed(event))
@@ -270,7 +286,7 @@ int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *reques
         rf_take();
     const struct rf_event *error = event ? rf_recorded_error(here) : NULL;
     if (error && error->list_length == (uint32_t)count)
-        return replay_failed_all(here, error, count, requests, flag, statuses);
+        return replay_failed_all(here, real, stay, error, count, requests, flag, statuses);
     MPI_Request *inner = behind(count, requests);
     show_wait(here);
     for (int i = 0; event && i < count; i++)
@@ -278,21 +294,20 @@ int rf_replay_testall(const struct rf_here *here, int count, MPI_Request *reques
     if (event)
         claim(rf_scratch(count), count);
     int code;
-    AGAIN(code = rf_reals.Testall(count, inner, flag, statuses),
-          event && code == MPI_SUCCESS && !*flag);
+    AGAIN(code = real(count, inner, flag, statuses), event && code == MPI_SUCCESS && !*flag);
     for (int i = 0; i < count; i++)
-        rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
+        update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i], stay && *flag);
     return code;
 }
 
-/* Wait-any and test-any, of which only the latter has a flag. */
-static int call_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
-    return flag ? rf_reals.Testany(count, requests, index, flag, status)
+static int call_any(rf_any_function *real, int count, MPI_Request *requests, int *index, int *flag,
+                    MPI_Status *status) {
+    return real ? real(count, requests, index, flag, status)
                 : rf_reals.Waitany(count, requests, index, status);
 }
 
-int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, int *index,
-                  int *flag, MPI_Status *status) {
+int rf_replay_any(const struct rf_here *here, rf_any_function *real, bool stay, int count,
+                  MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
     const struct rf_event *event = expect(here, RF_IS(INDEX) | (flag ? RF_IS(NONE) : 0), count);
     if (flag && failed(event)) {
         *flag = 0;
@@ -306,21 +321,21 @@ int rf_replay_any(const struct rf_here *here, int count, MPI_Request *requests, 
     if (chosen != RF_UNDEFINED) {
         MPI_Request *inner = await_chosen(here, 1, &chosen, count, requests);
         struct rf_stand_in *stand_in = rf_scratch(count)->stand_ins[0];
-        AGAIN(code = call_any(1, inner, index, flag, status),
+        AGAIN(code = call_any(real, 1, inner, index, flag, status),
               code == MPI_SUCCESS && flag && !*flag);
-        rf_stand_in_update(stand_in, &requests[chosen], inner[0]);
+        update(stand_in, &requests[chosen], inner[0], stay);
         *index = chosen;
     } else {
         MPI_Request *inner = behind(count, requests);
         show_wait(here);
-        code = call_any(count, inner, index, flag, status);
+        code = call_any(real, count, inner, index, flag, status);
         for (int i = 0; i < count; i++)
             rf_stand_in_update(rf_scratch(count)->stand_ins[i], &requests[i], inner[i]);
     }
     return code;
 }
 
-int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count,
+int rf_replay_some(const struct rf_here *here, rf_some_function *real, bool stay, int count,
                    MPI_Request *requests, int *done, int *indices, MPI_Status *statuses) {
     const struct rf_event *event = expect(here, RF_IS(NONE) | RF_IS(SET) | RF_IS(INDEX), count);
     if (failed(event)) {
@@ -345,9 +360,9 @@ int rf_replay_some(const struct rf_here *here, rf_some_function *real, int count
     rf_take();
     struct rf_scratch *scratch = rf_scratch(count);
     MPI_Request *inner = await_chosen(here, chosen, indices, count, requests);
-    int code = complete_several(here, real, NULL, chosen, inner, statuses);
+    int code = complete_several(here, real, NULL, NULL, chosen, inner, statuses);
     for (int i = 0; i < chosen; i++)
-        rf_stand_in_update(scratch->stand_ins[i], &requests[indices[i]], inner[i]);
+        update(scratch->stand_ins[i], &requests[indices[i]], inner[i], stay);
     *done = chosen;
     return code;
 }

@@ -1,4 +1,5 @@
 /* Nonblocking send-receive, an addition of MPI 4. */
+#include "mpi/complete_replay.h"
 #include "mpi/kept.h"
 #include "mpi/receive.h"
 
@@ -102,17 +103,22 @@ static int get_status(MPI_Request request, int *flag, MPI_Status *status) {
     return is_whole(request) ? own.Request_get_status(request, flag, status) : MPI_SUCCESS;
 }
 
-static int test_all(int count, MPI_Request *requests, int *flag, MPI_Status *statuses) {
-    bool all = true;
+static int every(rf_all_function *real, int count, MPI_Request *requests, int *flag,
+                 MPI_Status *statuses) {
+    bool whole = true;
     *flag = 0;
     for (int i = 0; i < count; i++)
-        all = is_whole(requests[i]) && all;
-    return all ? own.Testall(count, requests, flag, statuses) : MPI_SUCCESS;
+        whole = is_whole(requests[i]) && whole;
+    return whole ? real(count, requests, flag, statuses) : MPI_SUCCESS;
+}
+
+static int test_all(int count, MPI_Request *requests, int *flag, MPI_Status *statuses) {
+    return every(own.Testall, count, requests, flag, statuses);
 }
 
 /* Nothing active but what was left out: then the library says that there is nothing at all. */
-static int any(bool wait, int count, MPI_Request *requests, int *index, int *flag,
-               MPI_Status *status) {
+static int any(rf_any_function *real, bool wait, int count, MPI_Request *requests, int *index,
+               int *flag, MPI_Status *status) {
     MPI_Request *whole = malloc(((size_t)count + 1) * sizeof *whole);
     MPI_Status seen;
     int code = MPI_ERR_NO_MEM;
@@ -121,7 +127,7 @@ static int any(bool wait, int count, MPI_Request *requests, int *index, int *fla
         seen = *status;
     while (whole) {
         bool all = copy_whole(count, requests, whole);
-        code = own.Testany(count, whole, index, flag, &seen);
+        code = real(count, whole, index, flag, &seen);
         *flag = *flag && (all || *index != MPI_UNDEFINED);
         if (!wait || *flag || code != MPI_SUCCESS)
             break;
@@ -140,23 +146,23 @@ static int wait_any(int count, MPI_Request *requests, int *index, MPI_Status *st
     int flag;
     if (none_has_two())
         return own.Waitany(count, requests, index, status);
-    return any(true, count, requests, index, &flag, status);
+    return any(own.Testany, true, count, requests, index, &flag, status);
 }
 
 static int test_any(int count, MPI_Request *requests, int *index, int *flag, MPI_Status *status) {
     if (none_has_two())
         return own.Testany(count, requests, index, flag, status);
-    return any(false, count, requests, index, flag, status);
+    return any(own.Testany, false, count, requests, index, flag, status);
 }
 
-static int some(bool wait, int count, MPI_Request *requests, int *done, int *indices,
-                MPI_Status *statuses) {
+static int some(rf_some_function *real, bool wait, int count, MPI_Request *requests, int *done,
+                int *indices, MPI_Status *statuses) {
     MPI_Request *whole = malloc(((size_t)count + 1) * sizeof *whole);
     int code = MPI_ERR_NO_MEM;
     *done = 0;
     while (whole) {
         bool all = copy_whole(count, requests, whole);
-        code = own.Testsome(count, whole, done, indices, statuses);
+        code = real(count, whole, done, indices, statuses);
         if (*done == MPI_UNDEFINED && !all)
             *done = 0;
         if (!wait || *done || code != MPI_SUCCESS)
@@ -173,15 +179,35 @@ static int wait_some(int count, MPI_Request *requests, int *done, int *indices,
                      MPI_Status *statuses) {
     if (none_has_two())
         return own.Waitsome(count, requests, done, indices, statuses);
-    return some(true, count, requests, done, indices, statuses);
+    return some(own.Testsome, true, count, requests, done, indices, statuses);
 }
 
 static int test_some(int count, MPI_Request *requests, int *done, int *indices,
                      MPI_Status *statuses) {
     if (none_has_two())
         return own.Testsome(count, requests, done, indices, statuses);
-    return some(false, count, requests, done, indices, statuses);
+    return some(own.Testsome, false, count, requests, done, indices, statuses);
 }
+
+#    ifdef RF_DECLARES_Request_get_status_all
+static int get_status_all(int count, MPI_Request *requests, int *flag, MPI_Status *statuses) {
+    return every(own.Request_get_status_all, count, requests, flag, statuses);
+}
+
+static int get_status_any(int count, MPI_Request *requests, int *index, int *flag,
+                          MPI_Status *status) {
+    if (none_has_two())
+        return own.Request_get_status_any(count, requests, index, flag, status);
+    return any(own.Request_get_status_any, false, count, requests, index, flag, status);
+}
+
+static int get_status_some(int count, MPI_Request *requests, int *done, int *indices,
+                           MPI_Status *statuses) {
+    if (none_has_two())
+        return own.Request_get_status_some(count, requests, done, indices, statuses);
+    return some(own.Request_get_status_some, false, count, requests, done, indices, statuses);
+}
+#    endif
 
 /* Below everything else, so that what is kept for a rank alone is what these say. A replay waits
    for what the recording says; it does not ask. */
@@ -207,6 +233,11 @@ static void begin(void) {
         IN_FRONT(Testany, test_any);
         IN_FRONT(Waitsome, wait_some);
         IN_FRONT(Testsome, test_some);
+#    ifdef RF_DECLARES_Request_get_status_all
+        IN_FRONT(Request_get_status_all, get_status_all);
+        IN_FRONT(Request_get_status_any, get_status_any);
+        IN_FRONT(Request_get_status_some, get_status_some);
+#    endif
     }
     unlock();
 }

@@ -80,6 +80,7 @@ void rf_layer_install(enum rf_layer layer) {
     rf_facts_begin();
     rf_layer_table(&rf_reals);
     rf_layer_by_hand(&rf_reals);
+    rf_layer_completion(&rf_reals);
     rf_layer_windows(&rf_reals);
     rf_layer_fatal(&rf_reals);
     rf_layer_handlers(&rf_reals);

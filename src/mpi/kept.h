@@ -218,6 +218,13 @@ void rf_kept_complete(struct rf_claim claim, MPI_Request *request, MPI_Status *s
 void rf_output_hold(struct rf_output *output);
 void rf_output_release(struct rf_output *output);
 
+/* ---- kept_complete.c: completion ---- */
+
+/* Is this answer kept, to a question that may be answered with no? While the replay follows the
+   recording it asks only for what happened, again and again until it does: then only the yes is
+   kept, and alone it comes at once. Else every answer counts. */
+bool rf_kept_answer(int code, int yes);
+
 /* ---- kept_windows.c ---- */
 
 void rf_window_over(MPI_Comm comm, void *base, MPI_Aint size, MPI_Aint unit, MPI_Win *win);
@@ -278,6 +285,7 @@ void rf_file_end(MPI_File file);
 
 void rf_layer_table(struct rf_real *reals);
 void rf_layer_by_hand(struct rf_real *reals);
+void rf_layer_completion(struct rf_real *reals);
 void rf_layer_windows(struct rf_real *reals);
 void rf_layer_fatal(struct rf_real *reals);
 void rf_layer_handlers(struct rf_real *reals);

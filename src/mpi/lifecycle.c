@@ -306,6 +306,7 @@ static void open_session(const struct rf_here *here) {
     owner = getpid();
     session->stop = stop_job;
     rf_mpi.level = node.thread_level;
+    rf_asking_try();
     rf_order_open(session, rf_mpi.level, record);
     rf_session_check_at(session, 0, 1);
     rf_channels_open(&rf_mpi.channels, session->concurrent);

@@ -75,6 +75,8 @@ static MPI_Request handle_of(const struct rf_pending_receive *receive) {
 static bool ask(struct rf_pending_receive *receive) {
     MPI_Status status;
     status.MPI_SOURCE = RF_UNKNOWN; /* in case the library says yes without saying what */
+    if (receive->persistent && !receive->orphan && rf_asking_completes())
+        return false; /* the program is to be told, and not we */
     if (!rf_look(handle_of(receive), &status))
         return false;
     rf_pending_learn(&rf_the_session, receive, &status);

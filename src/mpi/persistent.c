@@ -53,15 +53,20 @@ static int start(const struct rf_here *here, MPI_Request *request) {
     }
     struct rf_stand_in *stand_in =
         rf_stand_ins_any(&rf_mpi.stand_ins) ? rf_stand_in_find(*request) : NULL;
-    if (!stand_in)
-        return rf_reals.Start(request);
-    int source = stand_in->receive.source;
-    int tag = stand_in->receive.tag;
-    if (!rf_is_wild(source, tag)) {
-        rf_end_of_trust(stand_in->receive.comm, source, tag);
+    if (!stand_in) {
+        rf_ask_never(*request);
         return rf_reals.Start(request);
     }
-    enum rf_match match = rf_name_post(here, stand_in->receive.comm, &source, &tag);
+    int source = stand_in->receive.source;
+    int tag = stand_in->receive.tag;
+    enum rf_match match = RF_MATCH_KNOWN;
+    if (rf_is_wild(source, tag))
+        match = rf_name_post(here, stand_in->receive.comm, &source, &tag);
+    else
+        rf_end_of_trust(stand_in->receive.comm, source, tag);
+    /* What stands behind is a plain receive, and may be asked about. */
+    if (!rf_is_wild(stand_in->receive.source, stand_in->receive.tag) && !rf_asking_completes())
+        return rf_reals.Start(request);
     return rf_stand_in_start(stand_in, match, source, tag);
 }
 
@@ -85,6 +90,8 @@ RF_WRAPPER(int, Startall, (int count, MPI_Request array_of_requests[])) {
         for (int i = 0; code == MPI_SUCCESS && rf_pending_any(&rf_mpi.pending) && i < count; i++)
             record_start(&here, array_of_requests[i]);
     } else if (!rf_stand_ins_any(&rf_mpi.stand_ins)) {
+        for (int i = 0; i < count; i++)
+            rf_ask_never(array_of_requests[i]);
         code = rf_reals.Startall(count, array_of_requests);
     } else {
         for (int i = 0; code == MPI_SUCCESS && i < count; i++)

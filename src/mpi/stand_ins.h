@@ -4,7 +4,8 @@
    that the program gets:
    - a persistent one names its source once and for all, but each start may have taken a message
      from somebody else. The program's handle is never started; each start posts a plain receive.
-     (One that names its message is started as it is, and only remembered.)
+     (One that names its message is started as it is, and only remembered, unless the library takes
+     what is asked about for completed.)
    - one that took nothing because it was cancelled. Posted as it is it could take a message that
      the recording gives to a later receive. It is parked on a communicator where nothing ever
      arrives, and posted for real when the recording is over.

@@ -129,9 +129,75 @@ bool rf_look(MPI_Request request, MPI_Status *status) {
     return flag;
 }
 
+static bool taken_for_completed;
+
+bool rf_asking_completes(void) {
+    return taken_for_completed;
+}
+
+/* A message to oneself where the program cannot see it. An inactive request is none to a test of
+   some. */
+void rf_asking_try(void) {
+    MPI_Comm comm;
+    MPI_Request request;
+    MPI_Status status;
+    int flag = 0, done = 0, index;
+    if (!RF_ABI_LOOK_RAISES || rf_library.Comm_split(MPI_COMM_SELF, 0, 0, &comm) != MPI_SUCCESS)
+        return;
+    rf_library.Recv_init(NULL, 0, MPI_BYTE, 0, 0, comm, &request);
+    rf_library.Start(&request);
+    rf_library.Send(NULL, 0, MPI_BYTE, 0, 0, comm);
+    while (!flag)
+        rf_library.Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    while (done == 0)
+        rf_library.Testsome(1, &request, &done, &index, &status);
+    taken_for_completed = done == MPI_UNDEFINED;
+    rf_library.Request_free(&request);
+    rf_library.Comm_free(&comm);
+}
+
+/* Those that are not to be asked about. A handle of one that is gone does no harm: the library
+   itself waits for whoever gets it next. */
+static struct {
+    struct rf_handle_map map;
+    int lock; /* where threads may call at the same time */
+} unasked;
+
+static void lock_unasked(void) {
+    if (rf_the_session.concurrent)
+        rf_lock(&unasked.lock);
+}
+
+static void unlock_unasked(void) {
+    if (rf_the_session.concurrent)
+        rf_unlock(&unasked.lock);
+}
+
+void rf_ask_never(MPI_Request request) {
+    if (!rf_asking_completes())
+        return;
+    lock_unasked();
+    if (rf_handle_find(&unasked.map, rf_request_key(request)) == RF_NOWHERE)
+        rf_handle_add(&unasked.map, rf_request_key(request), 0);
+    unlock_unasked();
+}
+
+bool rf_unasked_any(void) {
+    return rf_mpi.generalized || __atomic_load_n(&unasked.map.used, __ATOMIC_RELAXED);
+}
+
+/* A generalized request would run the program's query function at every look. */
+static bool is_unasked(MPI_Request request) {
+    if (rf_mpi.generalized || !rf_unasked_any())
+        return rf_mpi.generalized;
+    lock_unasked();
+    bool found = rf_handle_find(&unasked.map, rf_request_key(request)) != RF_NOWHERE;
+    unlock_unasked();
+    return found;
+}
+
 void rf_await(const struct rf_here *here, MPI_Request request) {
-    /* A generalized request would run the program's query function at every look. */
-    if (request == MPI_REQUEST_NULL || rf_mpi.generalized)
+    if (request == MPI_REQUEST_NULL || is_unasked(request))
         return;
     /* Where the recording was cut off, the call may be one that ended the program. */
     bool quietly = RF_ABI_LOOK_RAISES && (rf_recorded_error(here) || rf_the_session.replayer.free);

@@ -424,22 +424,6 @@ static void act_mistake(void) {
     observe("mistake", error_class(code));
 }
 
-static void act_ask(void) {
-    const struct slot *slot = some_slot(has_request);
-    MPI_Status status;
-    int flag = 0;
-    if (!slot)
-        return;
-    blank(&status);
-    MPI_Status *wanted = one_in(2) ? MPI_STATUS_IGNORE : &status;
-    /* MPICH raises the error of a short receive here too. */
-    int code = MPI_Request_get_status(slot->request, &flag, wanted);
-    observe("class", error_class(code));
-    observe("complete", flag);
-    if (wanted != MPI_STATUS_IGNORE && !is_unclear(slot))
-        observe_status(&status);
-}
-
 /* Rounds */
 
 /* Draws who sends what to whom. A rank keeps what it sends itself, and a count of what it gets. */

@@ -194,4 +194,72 @@ static void act_complete(void) {
     ways[way](&selection);
 }
 
+/* Questions: the requests stay. MPICH 4.2 takes persistent ones that were asked about for
+ * completed. */
+
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40200000
+#    define PERSISTENT_QUESTIONS 0
+#else
+#    define PERSISTENT_QUESTIONS 1
+#endif
+
+static void ask_one(struct selection *selection) {
+    int flag = 0, first = 0;
+    if (selection->count == 0 || !selection->slots[0])
+        return;
+    /* MPICH raises the error of a short receive here too. */
+    int code = MPI_Request_get_status(selection->requests[0], &flag, statuses_of(selection));
+    observe("class", error_class(code));
+    observe("complete", flag);
+    observe_statuses(selection, flag, &first);
+}
+
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+static void ask_all(struct selection *selection) {
+    int flag = 0;
+    int code = MPI_Request_get_status_all(selection->count, selection->requests, &flag,
+                                          statuses_of(selection));
+    observe("class", error_class(code));
+    observe("complete", flag);
+    observe_statuses(selection, flag ? selection->count : 0, NULL);
+}
+
+static void ask_any(struct selection *selection) {
+    int flag = 0, index = 0;
+    int code = MPI_Request_get_status_any(selection->count, selection->requests, &index, &flag,
+                                          statuses_of(selection));
+    observe("class", error_class(code));
+    observe("complete", flag ? index : -1);
+    observe_statuses(selection, flag && index != MPI_UNDEFINED, &index);
+}
+
+static void ask_some(struct selection *selection) {
+    int some = 0, indices[SLOTS];
+    int code = MPI_Request_get_status_some(selection->count, selection->requests, &some, indices,
+                                           statuses_of(selection));
+    observe("class", error_class(code));
+    observe("some", some);
+    for (int i = 0; some != MPI_UNDEFINED && i < some; i++)
+        observe("complete", indices[i]);
+    observe_statuses(selection, some == MPI_UNDEFINED ? 0 : some, indices);
+}
+#endif
+
+static void act_ask(void) {
+    static void (*const ways[])(struct selection *) = {
+        ask_one,
+#if MPI_VERSION > 4 || (MPI_VERSION == 4 && MPI_SUBVERSION >= 1)
+        ask_all,
+        ask_any,
+        ask_some,
+#endif
+    };
+    static struct selection selection;
+    select_some(&selection);
+    for (int i = 0; i < selection.count; i++)
+        if (!PERSISTENT_QUESTIONS && selection.slots[i] && selection.slots[i]->persistent)
+            return;
+    ways[choose(sizeof ways / sizeof *ways)](&selection);
+}
+
 #endif
