@@ -43,21 +43,23 @@ int rf_summary_signal(const struct rf_summary *summary) {
     return 0;
 }
 
-/* Did a rank see this signal come? Nobody sees SIGKILL. */
+/* Did a rank see this signal come? */
 static bool was_noted(const struct rf_summary *summary, int signal) {
     for (size_t i = 0; i < summary->count; i++)
         if (summary->ranks[i].ending.how == RF_END_NONE && summary->ranks[i].ending.code == signal)
             return true;
-    return signal == SIGKILL;
+    return false;
 }
 
 /* Hydra exits with the signal's bare number; worse, it ORs the statuses of all ranks, and it ends
-   the other ranks with SIGKILL (9) itself: SIGABRT (6) shows as 6 or as 15. Of the signals that
-   were noted and give the number seen, the one that programs die of most often is taken; 0 for a
-   number that is rather the class of an MPI error, which MPICH exits with when it is fatal. */
+   the other ranks with SIGKILL (9) itself: SIGABRT (6) shows as 6 or as 15, and from version 4.1 on
+   any signal may show as 9 or 0. Of the signals that were noted and give the number seen, the one
+   that programs die of most often is taken; 0 for a number that is rather the class of an MPI
+   error, which MPICH exits with when it is fatal. Nobody notes SIGKILL. */
 static int hydra_signal(const struct rf_summary *summary, int number) {
-    static const int likely[] = {SIGSEGV, SIGABRT, SIGILL,  SIGBUS,
-                                 SIGFPE,  SIGINT,  SIGTERM, SIGKILL};
+    static const int likely[] = {SIGSEGV, SIGABRT, SIGILL, SIGBUS, SIGFPE, SIGINT, SIGTERM};
+    if (number == 0 || number == SIGKILL)
+        return rf_summary_signal(summary) ? rf_summary_signal(summary) : SIGKILL;
     for (size_t i = 0; i < sizeof likely / sizeof likely[0]; i++)
         if ((likely[i] == number || (likely[i] | SIGKILL) == number) &&
             was_noted(summary, likely[i]))
@@ -89,6 +91,6 @@ int rf_program_status(int wait_status, enum rf_launcher launcher, enum rf_fate f
         return 128 + rf_signal_seen();
     int signal = 0;
     if (launcher == RF_LAUNCHER_HYDRA && summary)
-        signal = code ? hydra_signal(summary, code) : rf_summary_signal(summary);
+        signal = hydra_signal(summary, code);
     return signal ? 128 + signal : code;
 }

@@ -151,7 +151,7 @@ check_killed_rank() {
 
 check_killed_launcher() {
     replay_to_mark "$1"
-    pkill -KILL -P $replayer -f mpirun
+    pkill -KILL -P $replayer -f '(mpi|prte)run' # Open MPI 5's is called prterun
     finish_replay
     expect_status 137
     expect_in "$stderr" "refrain: replay stopped by signal 9: "

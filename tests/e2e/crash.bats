@@ -161,6 +161,8 @@ int main(int argc, char **argv) {
     }
     if (rank == 1 && strcmp(way, "floating") == 0)
         raise(SIGFPE);
+    if (rank == 1 && strcmp(way, "abort") == 0)
+        abort();
     if (rank == 1 && strcmp(way, "children") == 0) {
         with_child(fork());
         with_child(vfork());
@@ -265,6 +267,16 @@ replayed_as() {
     [[ ! $stderr =~ differs ]]
     replayed_as 11 11
     expect_in "$stderr" "the end differs: the program ended with status 11, recorded was 136"
+    way=abort
+    recorded_as 9 134
+    for said in 0 6 9 15; do
+        replayed_as $said 134
+        [[ ! $stderr =~ differs ]]
+    done
+    way=children
+    recorded_as 0 137
+    replayed_as 9 137
+    [[ ! $stderr =~ differs ]]
 }
 
 # check_handler MPI: an error handler ends the job inside the call that failed. Of that call nothing is recorded but what its
