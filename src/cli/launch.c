@@ -81,9 +81,6 @@ static size_t variables(const struct rf_launch *launch, const char *preload,
     /* It cannot ask the processor there, and would say so. */
     if (launch->wrapper && !getenv("HWLOC_COMPONENTS"))
         list[count++] = (struct variable){"HWLOC_COMPONENTS", rf_copy("-x86")};
-    /* Open MPI's jobs of one process all use one directory, and the first to end takes it away. */
-    if (launch->rank && launch->run)
-        list[count++] = (struct variable){"OMPI_MCA_orte_tmpdir_base", rf_copy(launch->run)};
     return count;
 }
 

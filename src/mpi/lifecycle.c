@@ -330,11 +330,31 @@ static void open_session(const struct rf_here *here) {
     }
 }
 
+/* A rank alone is a job of one process. Those of Open MPI share a directory: the first to end takes
+   it away, or from version 5 on nobody does. So the library is told that there is no other place
+   than that of the replay's own files. */
+static const char *temporary; /* as it was, or NULL */
+
+static void set_temporary(const char *directory) {
+    if (directory)
+        setenv("TMPDIR", directory, 1);
+    else
+        unsetenv("TMPDIR");
+}
+
+static bool is_apart(void) {
+    return getenv("REFRAIN_RANK") && getenv("REFRAIN_RUN");
+}
+
 /* Threads that the library starts are none of the program's. */
 static const struct rf_real *begin_init(void) {
     const struct rf_real *real = rf_real();
     rf_depth = (rf_depth & ~RF_STRANGER) + 1;
     rf_signals_look();
+    if (rf_depth == 1 && is_apart()) {
+        temporary = getenv("TMPDIR");
+        set_temporary(getenv("REFRAIN_RUN"));
+    }
     if (rf_depth == 1) {
         rf_order_find();
         rf_self.entered = rf_order.link;
@@ -347,6 +367,8 @@ static const struct rf_real *begin_init(void) {
 /* Whether the library for threads is still wanted turns out when the session is opened. */
 static int end_init(const struct rf_here *here, int code) {
     const struct rf_threads_link *link = rf_order.link;
+    if (rf_depth == 1 && is_apart())
+        set_temporary(temporary);
     if (code == MPI_SUCCESS && rf_depth == 1)
         open_session(here);
     rf_depth--;
