@@ -228,7 +228,9 @@ static int complete_several(const struct rf_here *here, rf_some_function *some,
 }
 
 /* Which requests a failed wait-all or test-all completed is up to the library and to time. The
-   recorded classes tell: the others are left alone, marked as the library marked them. */
+   recorded classes tell: the others are left alone, marked as the library marked them. In a
+   test-all a request that is never complete stands for them, as it may make a difference to those
+   that are: in MPICH 4.2 they stay. */
 static int replay_failed_all(const struct rf_here *here, rf_all_function *real, bool stay,
                              const struct rf_event *error, int count, MPI_Request *requests,
                              int *flag, MPI_Status *statuses) {
@@ -241,9 +243,13 @@ static int replay_failed_all(const struct rf_here *here, rf_all_function *real, 
     for (int i = 0; i < chosen && statuses != MPI_STATUSES_IGNORE; i++)
         scratch->statuses[i] = statuses[scratch->numbers[i]];
     MPI_Request *inner = await_chosen(here, chosen, scratch->numbers, count, requests);
-    int code = complete_several(here, NULL, real, flag, chosen, inner, scratch->statuses);
-    if (flag && chosen < count)
-        *flag = 0;
+    int code;
+    if (real && chosen < count) {
+        inner[chosen] = rf_stand_ins_never();
+        AGAIN(code = real(chosen + 1, inner, flag, scratch->statuses), code == MPI_SUCCESS);
+    } else {
+        code = complete_several(here, NULL, real, flag, chosen, inner, scratch->statuses);
+    }
     for (int i = 0; i < chosen; i++) {
         int place = scratch->numbers[i];
         update(scratch->stand_ins[i], &requests[place], inner[i], stay);

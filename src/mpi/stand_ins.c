@@ -32,7 +32,7 @@ static void unlock(void) {
         rf_unlock(&rf_mpi.stand_ins.lock);
 }
 
-static int park(const struct rf_receive *receive, MPI_Request *request) {
+static int open_parking(void) {
     struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
     int code = MPI_SUCCESS;
     lock();
@@ -42,9 +42,21 @@ static int park(const struct rf_receive *receive, MPI_Request *request) {
         stand_ins->has_parking = code == MPI_SUCCESS;
     }
     unlock();
+    return code;
+}
+
+static int park(void *buffer, MPI_Request *request) {
+    int code = open_parking();
     if (code != MPI_SUCCESS)
         return code;
-    return rf_reals.Irecv(receive->buffer, 0, MPI_BYTE, 0, 0, stand_ins->parking, request);
+    return rf_reals.Irecv(buffer, 0, MPI_BYTE, 0, 0, rf_mpi.stand_ins.parking, request);
+}
+
+MPI_Request rf_stand_ins_never(void) {
+    struct rf_stand_ins *stand_ins = &rf_mpi.stand_ins;
+    if (!stand_ins->has_never)
+        stand_ins->has_never = park(NULL, &stand_ins->never) == MPI_SUCCESS;
+    return stand_ins->has_never ? stand_ins->never : MPI_REQUEST_NULL;
 }
 
 /* The program may free its datatype at once; a type made of it keeps it alive. */
@@ -112,7 +124,7 @@ static void hold(struct rf_stand_in *stand_in, enum rf_match match) {
 static int park_new(const struct rf_receive *receive, enum rf_match match, MPI_Request *request) {
     int code = match == RF_MATCH_UNSEEN
                    ? rf_receive_post(receive, receive->source, receive->tag, request)
-                   : park(receive, request);
+                   : park(receive->buffer, request);
     if (code != MPI_SUCCESS)
         return code;
     struct rf_stand_in *stand_in = add(receive, *request);
@@ -155,7 +167,7 @@ int rf_stand_in_start(struct rf_stand_in *stand_in, enum rf_match match, int sou
                                known ? tag : stand_in->receive.tag, &stand_in->inner);
     }
     bool kept = rf_kept_begin(RF_PARK);
-    int code = park(&stand_in->receive, &stand_in->inner);
+    int code = park(stand_in->receive.buffer, &stand_in->inner);
     return kept ? rf_kept_done(code) : code;
 }
 
@@ -327,7 +339,11 @@ void rf_stand_ins_close(void) {
     for (uint32_t i = 0; i < stand_ins->size; i++)
         if (stand_ins->entries[i] && stand_ins->entries[i]->freed)
             free_both(stand_ins->entries[i]);
+    if (stand_ins->has_never) {
+        rf_reals.Cancel(&stand_ins->never);
+        rf_reals.Request_free(&stand_ins->never);
+    }
     if (stand_ins->has_parking)
         rf_reals.Comm_free(&stand_ins->parking);
-    stand_ins->has_parking = false;
+    stand_ins->has_never = stand_ins->has_parking = false;
 }

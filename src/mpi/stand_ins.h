@@ -51,7 +51,8 @@ struct rf_stand_ins {
     uint64_t started;
     uint32_t held;
     MPI_Comm parking;
-    bool has_parking;
+    MPI_Request never;
+    bool has_parking, has_never;
     int lock; /* where threads may call at the same time */
 };
 
@@ -92,6 +93,8 @@ void rf_stand_in_cancelled(MPI_Request request);
 int rf_stand_in_free(struct rf_stand_in *stand_in, MPI_Request *request);
 /* True if one that is held could take this message: then it has taken an earlier one. */
 bool rf_stand_ins_in_the_way(MPI_Comm comm, int source, int tag);
+/* A request that is never complete. */
+MPI_Request rf_stand_ins_never(void);
 /* The recording is over: posts what is parked, in order. A rank alone is told when (kept.h), and
    does so then. */
 void rf_stand_ins_release(void);
