@@ -243,6 +243,7 @@ static int replay_failed_all(const struct rf_here *here, rf_all_function *real, 
     for (int i = 0; i < chosen && statuses != MPI_STATUSES_IGNORE; i++)
         scratch->statuses[i] = statuses[scratch->numbers[i]];
     MPI_Request *inner = await_chosen(here, chosen, scratch->numbers, count, requests);
+    bool asked = stay || (real && chosen < count);
     int code;
     if (real && chosen < count) {
         inner[chosen] = rf_stand_ins_never();
@@ -252,7 +253,7 @@ static int replay_failed_all(const struct rf_here *here, rf_all_function *real, 
     }
     for (int i = 0; i < chosen; i++) {
         int place = scratch->numbers[i];
-        update(scratch->stand_ins[i], &requests[place], inner[i], stay);
+        update(scratch->stand_ins[i], &requests[place], inner[i], asked);
         if (statuses != MPI_STATUSES_IGNORE)
             statuses[place] = scratch->statuses[i];
     }

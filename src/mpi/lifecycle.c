@@ -67,11 +67,14 @@ static void finish_alone(struct rf_session *session, const struct rf_here *here)
 
 /* Other threads go on while this one ends the program. They do what they had done by then, which
    takes a moment, and are followed no more; those of a rank alone have come to the end of what was
-   kept. */
+   kept. Which calls they made after the last that has an order nobody knows: where contents are
+   kept, they have the time for them. */
 static void leave_others(void) {
     bool replays = rf_order.on && !rf_recording() && !rf_alone();
     for (int i = 0; replays && i < MOMENTS && !rf_order.link->settled(); i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    if (replays && rf_layer == RF_LAYER_KEEPING)
+        rf_wait_until_idle(3);
     if (!rf_recording() || rf_alone())
         rf_order_let_go();
     rf_kept_close(true);
