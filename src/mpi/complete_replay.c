@@ -79,7 +79,8 @@ static bool any_special(void) {
 }
 
 /* MPICH tells the communicator of a persistent request of its error, and the world of that of any
-   other, such as the one that stands behind it here. But only where there is one request. */
+   other, such as the one that stands behind it here (version 4.2 mostly does not). But only where
+   there is one request. */
 static bool tells_its_own(const struct rf_here *here, const struct rf_stand_in *stand_in) {
     return RF_ABI_LOOK_RAISES && stand_in && stand_in->persistent &&
            stand_in->inner != MPI_REQUEST_NULL && rf_recorded_error(here);
@@ -88,8 +89,17 @@ static bool tells_its_own(const struct rf_here *here, const struct rf_stand_in *
 static int complete_telling(const struct rf_stand_in *stand_in, MPI_Request *inner, int *flag,
                             MPI_Status *status) {
     MPI_Comm comm = stand_in->receive.comm;
-    MPI_Errhandler handler = rf_errors_aside();
+    MPI_Errhandler handler = rf_errors_aside(), own;
+    rf_reals.Comm_get_errhandler(comm, &own);
+    /* One that has none gives this, and follows the world. */
+    bool has_own = own != MPI_ERRORS_ARE_FATAL;
+    if (has_own)
+        rf_reals.Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     int code = flag ? rf_reals.Test(inner, flag, status) : rf_reals.Wait(inner, status);
+    if (has_own)
+        rf_reals.Comm_set_errhandler(comm, own);
+    if (has_own && own != MPI_ERRORS_RETURN)
+        rf_reals.Errhandler_free(&own);
     rf_errors_back(handler);
     if (code != MPI_SUCCESS)
         rf_reals.Comm_call_errhandler(comm, code);

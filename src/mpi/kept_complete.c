@@ -49,9 +49,10 @@ static int give_back(const struct rf_scratch *before, int count, int code) {
 }
 
 /* Whose error handler hears of a request. With MPICH it is the world's, except if the request is
-   persistent and the only one of the call. */
+   the only one of the call and persistent, or from version 4.2 on any. */
 static MPI_Comm hearer(struct rf_claim claim, bool only) {
-    bool world = RF_ABI_LOOK_RAISES && !(only && rf_kept_is_persistent(claim));
+    bool own = only && (rf_asking_completes() || rf_kept_is_persistent(claim));
+    bool world = RF_ABI_LOOK_RAISES && !own;
     return world ? RF_NO_COMM : rf_kept_comm(claim);
 }
 
@@ -136,20 +137,40 @@ static int end_blaming(const struct blame *blame, const struct rf_scratch *befor
     return code;
 }
 
+/* The request stays. */
+static void show(MPI_Request request, MPI_Status *status, bool wanted) {
+    if (wanted)
+        rf_through_status(status);
+    rf_kept_show(request, status);
+}
+
+/* What a call that failed made of a request. MPICH 4.2 keeps all of a failed test-all. */
+enum { PENDING, COMPLETED, TOLD };
+
+static int32_t outcome(struct rf_claim claim, MPI_Request now, const MPI_Status *status) {
+    if (status->MPI_ERROR == MPI_ERR_PENDING)
+        return PENDING;
+    return now != MPI_REQUEST_NULL && !rf_kept_is_persistent(claim) ? TOLD : COMPLETED;
+}
+
 /* All of them, or, if some failed, those of which the statuses tell. */
 static struct blame complete_all(int code, int count, MPI_Request *requests,
                                  struct rf_scratch *before, MPI_Status *statuses, bool wanted) {
     struct blame failed = {RF_NO_COMM, MPI_SUCCESS};
     for (int i = 0; i < count; i++) {
-        int32_t completed = code == MPI_SUCCESS || statuses[i].MPI_ERROR != MPI_ERR_PENDING;
+        int32_t what = COMPLETED;
         MPI_Comm own = rf_kept_comm(claim_of(before, i));
-        if (code != MPI_SUCCESS)
-            rf_through(&completed, sizeof completed);
-        if (completed)
+        if (code != MPI_SUCCESS) {
+            what = outcome(claim_of(before, i), requests[i], &statuses[i]);
+            rf_through(&what, sizeof what);
+        }
+        if (what == COMPLETED)
             complete(before, i, &requests[i], &statuses[i], wanted);
+        else if (what == TOLD)
+            show(requests[i], &statuses[i], wanted);
         else if (wanted)
             rf_through_status(&statuses[i]);
-        if (completed && code != MPI_SUCCESS)
+        if (what != PENDING && code != MPI_SUCCESS)
             blame(&failed, own, &statuses[i]);
     }
     return failed;
@@ -263,12 +284,6 @@ static int kept_Testsome(int count, MPI_Request *requests, int *done, int *indic
 
 #ifdef RF_DECLARES_Request_get_status_all
 /* ---- questions about several requests ---- */
-
-static void show(MPI_Request request, MPI_Status *status, bool wanted) {
-    if (wanted)
-        rf_through_status(status);
-    rf_kept_show(request, status);
-}
 
 static int kept_Request_get_status_all(int count, MPI_Request *requests, int *flag,
                                        MPI_Status *statuses) {

@@ -3,8 +3,9 @@
 #include "messages.h"
 
 enum { MOST = 64, UNTOUCHED = -77 };
-/* After an error Open MPI 4.1 may let go of a persistent request twice. */
-#ifdef OPEN_MPI
+/* After an error Open MPI 4.1 may let go of a persistent request twice, and MPICH 4.2 lets go of
+   one that it was only asked about. */
+#if defined(OPEN_MPI) || MPICH_NUMVERSION >= 40200000
 enum { PASSES = 3 };
 #else
 enum { PASSES = 4 };
@@ -51,7 +52,6 @@ static void by_test(int count) {
     }
 }
 
-/* MPICH 4.2 takes a persistent request that was asked about for completed. */
 static void by_asking(int count) {
     for (int i = 0; i < count; i++) {
         int done = 0, code;
@@ -131,6 +131,10 @@ static void by_all(int count, int wait) {
         if (!left)
             break;
     }
+    /* MPICH 4.2 leaves all that a failed test-all was asked about. */
+    for (int tries = 0; tries <= count; tries++)
+        if (MPI_Waitall(count, requests, statuses) == MPI_SUCCESS)
+            break;
     for (int i = 0; i < count; i++)
         drop(i);
 }
