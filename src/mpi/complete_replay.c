@@ -226,12 +226,13 @@ static int complete_several(const struct rf_here *here, rf_some_function *some,
     if (!rf_unasked_any() || count == 0)
         return call_several(here, some, all, flag, count, inner, statuses);
     bool wanted = statuses != MPI_STATUSES_IGNORE;
+    bool all_tell = !some || rf_recorded_error(here); /* that nothing is wrong with them, too */
     int result = MPI_SUCCESS;
     for (int i = 0; i < count; i++) {
         int code =
             call_several(here, some, all, flag, 1, &inner[i], wanted ? &statuses[i] : statuses);
         result = result == MPI_SUCCESS ? code : result;
-        if (wanted && code == MPI_SUCCESS && !some)
+        if (wanted && code == MPI_SUCCESS && all_tell)
             statuses[i].MPI_ERROR = MPI_SUCCESS;
     }
     return result;

@@ -9,9 +9,11 @@
 #include "mpi/receive.h"
 
 /* What goes wrong with a blocking receive its communicator is told of. MPICH tells the world of
-   what goes wrong with a request, except if that is persistent. */
+   what goes wrong with a request, except if that is persistent; version 4.2 does not, and is not to
+   be asked about persistent ones. */
 static int post(const struct rf_receive *receive, int source, int tag, MPI_Request *request) {
-    if (!RF_ABI_LOOK_RAISES || receive->comm == MPI_COMM_WORLD || receive->count > INT_MAX)
+    bool as_it_is = !RF_ABI_LOOK_RAISES || rf_asking_completes();
+    if (as_it_is || receive->comm == MPI_COMM_WORLD || receive->count > INT_MAX)
         return rf_receive_post(receive, source, tag, request);
     int code = rf_reals.Recv_init(receive->buffer, (int)receive->count, receive->type, source, tag,
                                   receive->comm, request);
