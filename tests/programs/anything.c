@@ -166,7 +166,7 @@ static struct slot *post(const struct pattern *pattern, int persistent) {
     struct slot *slot = new_slot(RECEIVE, pattern->place);
     slot->source = pattern->source;
     slot->tag = pattern->tag;
-    if (SHORT_REQUESTS && one_in(8))
+    if (SHORT_REQUESTS && !(persistent && ODD_PERSISTENT) && one_in(8))
         slot->room = 1 + choose(8);
     (persistent ? MPI_Recv_init : MPI_Irecv)(slot->words, slot->room, MPI_INT, slot->source,
                                              slot->tag, comm_of(slot->place), &slot->request);

@@ -194,14 +194,7 @@ static void act_complete(void) {
     ways[way](&selection);
 }
 
-/* Questions: the requests stay. MPICH 4.2 takes persistent ones that were asked about for
- * completed. */
-
-#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40200000
-#    define PERSISTENT_QUESTIONS 0
-#else
-#    define PERSISTENT_QUESTIONS 1
-#endif
+/* Questions: the requests stay. */
 
 static void ask_one(struct selection *selection) {
     int flag = 0, first = 0;
@@ -257,7 +250,7 @@ static void act_ask(void) {
     static struct selection selection;
     select_some(&selection);
     for (int i = 0; i < selection.count; i++)
-        if (!PERSISTENT_QUESTIONS && selection.slots[i] && selection.slots[i]->persistent)
+        if (ODD_PERSISTENT && selection.slots[i] && selection.slots[i]->persistent)
             return;
     ways[choose(sizeof ways / sizeof *ways)](&selection);
 }
