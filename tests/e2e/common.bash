@@ -36,6 +36,11 @@ launch() {
     launch=("mpirun.$mpi" -n "$ranks" "$PROGRAMS/$mpi/$program" "$@")
 }
 
+# Open MPI 5.0.7's mpirun crashes when a job has several programs.
+skip_unless_several_programs() {
+    "mpirun.$1" -n 1 true : -n 1 true > /dev/null 2>&1 || skip "mpirun.$1 itself fails with several programs"
+}
+
 # launch_copy ADAPTER PROGRAM [ARGUMENT...]: sets `launch` to a test program that needs no launcher, in a copy
 # whose processes can be told from all others.
 launch_copy() {

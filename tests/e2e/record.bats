@@ -192,6 +192,7 @@ check_spaces() {
 @test "MPICH: spaces and colons in the path of Refrain" { check_spaces mpich; }
 
 check_colon() {
+    skip_unless_several_programs "$1"
     launch "$1" 1 recv_wildcard
     run_apart "$REFRAIN" record "${launch[@]}" : -n 2 "${launch[3]}"
     expect_status 0
@@ -202,6 +203,7 @@ check_colon() {
 @test "MPICH: several programs in one job are all recorded" { check_colon mpich; }
 
 @test "Open MPI: programs listed in a file, and variables listed in one, are recorded" {
+    skip_unless_several_programs openmpi
     launch openmpi 1 recv_wildcard
     printf -- '-n %s %s\n' 1 "${launch[3]}" 2 "${launch[3]}" > list
     run_apart "$REFRAIN" record mpirun.openmpi --app list
