@@ -32,6 +32,7 @@ static void note_unseen(struct rf_summary *summary, uint32_t unseen) {
          "futexes used directly, as by std::atomic::wait and std::future::wait_for"},
         {RF_UNSEEN_STRANGERS, "calls in threads that are not recorded, as for timers"},
         {RF_UNSEEN_PYTHON, "switches between Python's threads by time"},
+        {RF_UNSEEN_PYTHON_LOCKS, "the locks of Python 3.13 and later"},
     };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (unseen & names[i].bit)

@@ -48,11 +48,8 @@ static int replay(struct rf_thread *self, enum rf_operation what, uintptr_t addr
    flag, and the thread that has it looks at that flag between any two instructions of the program.
  */
 static void note_python(int result, uintptr_t address) {
-    if (__builtin_expect(result == ETIMEDOUT, 0)) {
-        const char *module = rf_name_of(rf_address_of(address)->module.path);
-        if (strncmp(module, "python3", 7) == 0 || strncmp(module, "libpython3", 10) == 0)
-            rf_unseen(RF_UNSEEN_PYTHON);
-    }
+    if (__builtin_expect(result == ETIMEDOUT, 0) && rf_python(address))
+        rf_unseen(RF_UNSEEN_PYTHON);
 }
 
 #define WAIT(operation, plain)                                                                     \

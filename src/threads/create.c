@@ -66,6 +66,10 @@ RF_HOOK int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
         return rf_real()->pthread_create(thread, attributes, start, argument);
     struct rf_thread *self = rf_self;
     int failure;
+    /* From that version on it has locks of its own, and what its threads wait for is decided by
+       atomic operations. */
+    if (rf_python(address) >= 13)
+        rf_unseen(RF_UNSEEN_PYTHON_LOCKS);
     struct rf_thread *child = rf_create_begin(self, RF_OP_CREATE, address, &failure);
     if (failure)
         return failure;

@@ -389,6 +389,12 @@ void rf_unseen(uint32_t what) {
         __atomic_fetch_or(&head->unseen, what, __ATOMIC_RELAXED);
 }
 
+int rf_python(uintptr_t address) {
+    const char *module = rf_name_of(rf_address_of(address)->module.path);
+    const char *name = strncmp(module, "lib", 3) == 0 ? module + 3 : module;
+    return strncmp(name, "python3.", 8) == 0 ? (int)strtol(name + 8, NULL, 10) : 0;
+}
+
 /* Message-passing libraries have threads of their own, some of which call what is not in the list
    of their parts. */
 void rf_stranger_calls(uintptr_t address) {

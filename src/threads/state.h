@@ -166,6 +166,8 @@ void rf_threads_look(void);
 void rf_threads_begin(void);
 /* Says at the end of the recording that this was used: bits of enum rf_thread_log_unseen. */
 void rf_unseen(uint32_t what);
+/* 13 if Python 3.13 calls from there; 0 if it is not Python. */
+int rf_python(uintptr_t address);
 /* A call of the program that nobody records is made in a thread that the program has not created.
  */
 void rf_stranger_calls(uintptr_t address);

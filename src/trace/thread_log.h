@@ -60,6 +60,7 @@ enum rf_thread_log_unseen {
     RF_UNSEEN_FUTEX = 8,
     RF_UNSEEN_STRANGERS = 16,
     RF_UNSEEN_PYTHON = 32,
+    RF_UNSEEN_PYTHON_LOCKS = 64,
 };
 
 enum rf_thread_log_state {
