@@ -297,11 +297,15 @@ static enum rf_fate fate_of(const struct rf_replayed *replayed) {
 static bool ended_alike(const struct rf_replayed *replayed, enum rf_launcher launcher,
                         enum rf_fate fate, enum rf_verdict verdict) {
     int status = replayed->supervision->status;
-    if (status == (int)json_integer_value(json_object_get(replayed->manifest, "launcher_status")))
+    json_int_t recorded =
+        json_integer_value(json_object_get(replayed->manifest, "launcher_status"));
+    enum rf_fate recorded_fate = rf_summary_fate(replayed->summary);
+    /* Hydra's 0 may be true of one of them. */
+    bool zero = launcher == RF_LAUNCHER_HYDRA && status == 0;
+    if (status == recorded && !(zero && fate != recorded_fate))
         return true;
     bool good = verdict == RF_VERDICT_SAME || verdict == RF_VERDICT_CUT_SHORT;
-    return good && rf_hydra_hides(status, launcher, fate) &&
-           rf_summary_fate(replayed->summary) == RF_FATE_CRASHED &&
+    return good && rf_hydra_hides(status, launcher, fate) && recorded_fate == RF_FATE_CRASHED &&
            !rf_summary_signal(replayed->summary);
 }
 

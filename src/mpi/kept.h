@@ -209,6 +209,8 @@ int rf_kept_free(MPI_Request *request);
 /* The same, but somebody else will free it. */
 void rf_kept_adopt(MPI_Request request);
 void rf_kept_orphans(void);
+/* The library has said that this request is complete, and may not say how again. */
+void rf_kept_orphan_told(MPI_Request request, const MPI_Status *status);
 void rf_through_orphan(int32_t number);
 void rf_requests_close(void);
 /* The request was completed by a call that the library has made, or that is answered now.

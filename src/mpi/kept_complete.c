@@ -100,6 +100,8 @@ static int kept_Request_get_status(MPI_Request request, int *flag, MPI_Status *s
         *flag = 1;
     else
         code = rf_library.Request_get_status(request, flag, seen);
+    if (rf_asking_completes() && !rf_alone() && *flag && seen != MPI_STATUS_IGNORE)
+        rf_kept_orphan_told(request, seen);
     if (look)
         rf_fatal_unheard();
     if (look && !(rf_alone() ? rf_kept_next_is(RF_LOOK) : every_answer_counts()))

@@ -40,13 +40,15 @@ static uint64_t key_of(MPI_Errhandler handler) {
     return (uint64_t)(uintptr_t)handler;
 }
 
-static void remember(MPI_Errhandler made, struct handler handler) {
+static int32_t remember(MPI_Errhandler made, struct handler handler) {
     rf_kept_hold();
     rf_handle_remove(&places, key_of(made)); /* of one that has been freed */
     handlers = rf_kept_grown(handlers, count, &room, sizeof *handlers);
     rf_kept_enter(&places, key_of(made), (uint32_t)count);
-    handlers[count++] = handler;
+    int32_t place = count++;
+    handlers[place] = handler;
     rf_kept_release();
+    return place;
 }
 
 /* Of the handle that the library has given out once more. */
@@ -100,6 +102,45 @@ RF_HEAR(comm, MPI_Comm, comm, Comm_get_errhandler)
 RF_HEAR(window, MPI_Win, win, Win_get_errhandler)
 RF_HEAR(file, MPI_File, file, File_get_errhandler)
 
+/* MPICH 4.2 has the communicator locked meanwhile if threads may call, and cannot be asked. So the
+   first handlers each have a function of their own. */
+#define RF_OWN(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+
+static int32_t own_places[8];
+static uint32_t own_used;
+
+#define RF_HEAR_OWN(number)                                                                        \
+    static void hear_own_##number(MPI_Comm *of, int *code, ...) {                                  \
+        run(own_places[number], code, &(struct rf_hearer){.comm = *of});                           \
+    }
+#define RF_OWN_NAME(number) hear_own_##number,
+
+RF_OWN(RF_HEAR_OWN)
+
+static MPI_Comm_errhandler_function *const own[] = {RF_OWN(RF_OWN_NAME)};
+
+static int create_of_comms(int (*create)(MPI_Comm_errhandler_function *, MPI_Errhandler *),
+                           MPI_Comm_errhandler_function *function, MPI_Errhandler *handler) {
+    uint32_t number = __atomic_fetch_add(&own_used, 1, __ATOMIC_RELAXED);
+    bool has_own = number < sizeof own / sizeof *own;
+    int code = create(has_own ? own[number] : hear_comm, handler);
+    if (code != MPI_SUCCESS)
+        return code;
+    int32_t place = remember(*handler, (struct handler){.whose = OF_COMMS, .of_comms = function});
+    if (has_own)
+        own_places[number] = place;
+    return code;
+}
+
+static int kept_Comm_create_errhandler(MPI_Comm_errhandler_function *function,
+                                       MPI_Errhandler *handler) {
+    return create_of_comms(rf_library.Comm_create_errhandler, function, handler);
+}
+
+static int kept_Errhandler_create(MPI_Comm_errhandler_function *function, MPI_Errhandler *handler) {
+    return create_of_comms(rf_library.Errhandler_create, function, handler);
+}
+
 #define RF_KEEP_CREATE(name, type, hear, kind, member)                                             \
     static int kept_##name(type *function, MPI_Errhandler *handler) {                              \
         int code = rf_library.name(hear, handler);                                                 \
@@ -108,8 +149,6 @@ RF_HEAR(file, MPI_File, file, File_get_errhandler)
         return code;                                                                               \
     }
 
-RF_KEEP_CREATE(Comm_create_errhandler, MPI_Comm_errhandler_function, hear_comm, OF_COMMS, of_comms)
-RF_KEEP_CREATE(Errhandler_create, MPI_Handler_function, hear_comm, OF_COMMS, of_comms)
 RF_KEEP_CREATE(Win_create_errhandler, MPI_Win_errhandler_function, hear_window, OF_WINDOWS,
                of_windows)
 RF_KEEP_CREATE(File_create_errhandler, MPI_File_errhandler_function, hear_file, OF_FILES, of_files)

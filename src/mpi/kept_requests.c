@@ -242,6 +242,8 @@ bool rf_kept_is_persistent(struct rf_claim claim) {
 static struct orphan {
     MPI_Request request;
     bool owned; /* to be freed here */
+    bool told;  /* that it is complete: MPICH 4.2 says of a persistent one only once how */
+    MPI_Status status;
     struct rf_output output;
 } * orphans;
 static int32_t orphan_count, orphan_room;
@@ -255,9 +257,27 @@ static bool adopt(MPI_Request request, struct rf_kept_request *kept, bool owned)
         orphans = rf_kept_room(orphans, (size_t)size * sizeof *orphans);
         orphan_room = size;
     }
-    orphans[orphan_count++] = (struct orphan){request, owned, kept->output};
+    orphans[orphan_count++] =
+        (struct orphan){.request = request, .owned = owned, .output = kept->output};
     kept->output.owns_type = false;
     return true;
+}
+
+static bool is_complete(struct orphan *orphan) {
+    int complete = orphan->told;
+    if (!complete)
+        rf_library.Request_get_status(orphan->request, &complete, &orphan->status);
+    return orphan->told = complete;
+}
+
+void rf_kept_orphan_told(MPI_Request request, const MPI_Status *status) {
+    rf_kept_hold();
+    for (int32_t i = 0; i < orphan_count; i++)
+        if (orphans[i].request == request && !orphans[i].told) {
+            orphans[i].told = true;
+            orphans[i].status = *status;
+        }
+    rf_kept_release();
 }
 
 /* Whoever freed a receive while it was recorded frees it in the library now. */
@@ -269,7 +289,7 @@ static void last_look(MPI_Request request) {
     if (place == orphan_count)
         return;
     if (!rf_alone())
-        rf_library.Request_get_status(request, &complete, MPI_STATUS_IGNORE);
+        complete = is_complete(&orphans[place]);
     rf_through(&complete, sizeof complete);
     if (complete) {
         rf_through_orphan(place);
@@ -308,9 +328,7 @@ int rf_kept_free(MPI_Request *request) {
 
 void rf_kept_orphans(void) {
     for (int32_t i = 0; i < orphan_count;) {
-        int complete = 0;
-        rf_library.Request_get_status(orphans[i].request, &complete, MPI_STATUS_IGNORE);
-        if (complete)
+        if (is_complete(&orphans[i]))
             rf_kept_orphan(i);
         else
             i++;
@@ -324,12 +342,10 @@ void rf_through_orphan(int32_t number) {
                    "a freed receive was complete here that the program has not posted");
     struct orphan orphan = orphans[number];
     orphans[number] = orphans[--orphan_count];
-    if (!rf_alone()) {
-        int complete = 0;
-        rf_library.Request_get_status(orphan.request, &complete, &status);
-        if (orphan.owned)
-            rf_library.Request_free(&orphan.request);
-    }
+    if (!rf_alone() && is_complete(&orphan))
+        status = orphan.status;
+    if (!rf_alone() && orphan.owned)
+        rf_library.Request_free(&orphan.request);
     rf_checks_pause(true);
     rf_through_status(&status);
     rf_through_output(&orphan.output, &status);

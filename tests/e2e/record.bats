@@ -154,6 +154,8 @@ recv_wildcard-1" ]
 }
 
 check_streams() {
+    [ "$1" = mpich ] || ! mpirun.openmpi --version | grep -q ' 5\.' ||
+        skip "Open MPI 5 itself loses output once its input has ended"
     launch "$1" 1 recv_wildcard
     # The program is a shell with a rank in it: words reach it as they are, and so does input.
     run_apart "$REFRAIN" record "mpirun.$1" -n 1 sh -c 'cat; printf "%s|" "$@"; echo error >&2; exec "$0" > /dev/null' \
