@@ -144,6 +144,8 @@ RF_STEP bool rf_enter_fast(void) {
 /* It is the program that asks about a request, and not we ourselves: the contents are its own then.
  */
 extern _Thread_local bool rf_program_asks RF_OURS __attribute__((tls_model("initial-exec")));
+/* Replay: the call of the program failed, and this is one of several that are made of it. */
+extern _Thread_local bool rf_part_of_failed RF_OURS __attribute__((tls_model("initial-exec")));
 
 /* Compares an error, or its absence, with the recording; or records it. */
 void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses);

@@ -218,6 +218,8 @@ static int call_several(const struct rf_here *here, rf_some_function *some, rf_a
     return code;
 }
 
+_Thread_local bool rf_part_of_failed __attribute__((tls_model("initial-exec")));
+
 /* Nobody has waited for requests that are not asked about: they become complete one by one, and the
    program was told of all at once. */
 static int complete_several(const struct rf_here *here, rf_some_function *some,
@@ -226,8 +228,9 @@ static int complete_several(const struct rf_here *here, rf_some_function *some,
     if (!rf_unasked_any() || count == 0)
         return call_several(here, some, all, flag, count, inner, statuses);
     bool wanted = statuses != MPI_STATUSES_IGNORE;
-    bool all_tell = !some || rf_recorded_error(here); /* that nothing is wrong with them, too */
     int result = MPI_SUCCESS;
+    rf_part_of_failed = rf_recorded_error(here);
+    bool all_tell = !some || rf_part_of_failed; /* that nothing is wrong with them, too */
     for (int i = 0; i < count; i++) {
         int code =
             call_several(here, some, all, flag, 1, &inner[i], wanted ? &statuses[i] : statuses);
@@ -235,6 +238,7 @@ static int complete_several(const struct rf_here *here, rf_some_function *some,
         if (wanted && code == MPI_SUCCESS && all_tell)
             statuses[i].MPI_ERROR = MPI_SUCCESS;
     }
+    rf_part_of_failed = false;
     return result;
 }
 

@@ -606,9 +606,8 @@ int rf_kept_call(unsigned function, int code) {
     rf_kept_hold();
     if (rf_layer == RF_LAYER_KEEPING)
         keep_call(function, code);
-    /* What a call leaves in a buffer that was too short is up to the library, and to time. A replay
-       may make several calls of one that failed, of which some do not. */
-    rf_checks_pause(code != MPI_SUCCESS || (!rf_recording() && rf_recorded_error(&rf_current)));
+    /* What a call leaves in a buffer that was too short is up to the library, and to time. */
+    rf_checks_pause(code != MPI_SUCCESS || rf_part_of_failed);
     if (!rf_alone())
         return code;
     struct call call = take_call();
