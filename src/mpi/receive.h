@@ -74,6 +74,7 @@ RF_STEP void rf_blocking_begin(const struct rf_here *here, struct rf_blocking *c
     call->wild = rf_is_wild(call->source, call->tag);
     call->status = call->caller;
     call->what = 0;
+    call->outer = NULL;
     if (__builtin_expect(!rf_recording(), 0)) {
         const struct rf_here copy = *here;
         if (!rf_order.on) /* else in its turn */
