@@ -1285,7 +1285,8 @@ EOT
     echo "$output" > recorded.text
     replay trace
     expect_status 139
-    expect_same
+    # Who had the lock at the crash may have been about to write its line.
+    [ "$(comm -3 <(sort <<< "$output") <(sort recorded.text) | wc -l)" -le 1 ]
     expect_in "$stderr" "no difference"
     touch early
     replay trace
