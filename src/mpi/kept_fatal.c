@@ -198,8 +198,7 @@ void rf_layer_fatal(struct rf_real *reals) {
              rf_library.File_create_errhandler(hear_file, &of_files) == MPI_SUCCESS;
     if (stands) {
         stand_for(MPI_COMM_WORLD);
-        /* MPICH's has none and follows the world; once it has one, version 4.2 tells it of
-         * requests. */
+        /* MPICH's has none: it follows the world, and once it has one, MPICH 4.2 tells it more. */
         if (!RF_ABI_LOOK_RAISES)
             stand_for(MPI_COMM_SELF);
     }
