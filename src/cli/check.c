@@ -21,11 +21,19 @@ static void print_rank(int number, const struct rf_rank_summary *rank, struct rf
         printf("rank %d: damaged: %s; %" PRIu64 " event%s before it %s usable\n", number, damage,
                rank->events, rf_plural(rank->events), rank->events == 1 ? "is" : "are");
         free(damage);
+    } else if (rank->kept_damaged) {
+        char *damage = rf_plain(rank->kept.text);
+        printf("rank %d: damaged: %s; all of its %" PRIu64 " event%s %s usable\n", number, damage,
+               rank->events, rf_plural(rank->events), rank->events == 1 ? "is" : "are");
+        free(damage);
     } else {
         char *ending = rf_ending_text(rank, symbols);
         printf("rank %d: whole: %" PRIu64 " event%s, ", number, rank->events,
                rf_plural(rank->events));
         rf_print_plain(ending, stdout);
+        if (rank->kept.text[0])
+            fputs("; ", stdout);
+        rf_print_plain(rank->kept.text, stdout);
         putchar('\n');
         free(ending);
     }
@@ -33,11 +41,15 @@ static void print_rank(int number, const struct rf_rank_summary *rank, struct rf
 
 static json_t *rank_object(int number, const struct rf_rank_summary *rank,
                            struct rf_symbols *symbols) {
-    const char *state = !rank ? "missing" : rank->damaged ? "damaged" : "whole";
+    bool damaged = rank && (rank->damaged || rank->kept_damaged);
+    const char *state = !rank ? "missing" : damaged ? "damaged" : "whole";
     json_t *object = json_pack("{s:i,s:s,s:I}", "rank", number, "state", state, "events",
                                (json_int_t)(rank ? rank->events : 0));
-    if (rank && rank->damaged)
-        json_object_set_new(object, "damage", rf_utf8_json(rank->error.text));
+    if (damaged)
+        json_object_set_new(object, "damage",
+                            rf_utf8_json(rank->damaged ? rank->error.text : rank->kept.text));
+    else if (rank && rank->kept.text[0])
+        json_object_set_new(object, "incomplete", rf_utf8_json(rank->kept.text));
     if (rank && !rank->damaged) {
         char *ending = rf_ending_text(rank, symbols);
         json_object_set_new(object, "ending", rf_utf8_json(ending));
@@ -65,7 +77,7 @@ static int examine_ranks(const struct rf_options *options, const struct rf_summa
     int *numbers = rf_summary_numbers(summary, size);
     for (size_t i = 0; i < *size; i++) {
         const struct rf_rank_summary *rank = rf_summary_rank(summary, numbers[i]);
-        bad += !rank || rank->damaged;
+        bad += !rank || rank->damaged || rank->kept_damaged;
         if (options->json)
             json_array_append_new(list, rank_object(numbers[i], rank, symbols));
         else
@@ -122,8 +134,10 @@ int rf_verb_check(const struct rf_options *options) {
         code = rf_report_error(&error);
     else if (!rf_summary_read(path, manifest, &summary, &unreadable))
         code = rf_report_error(&unreadable);
-    else
+    else {
+        rf_summary_read_kept(&summary, path, manifest, true);
         code = examine(options, path, damaged ? error.text : NULL, &summary);
+    }
     rf_summary_free(&summary);
     json_decref(manifest);
     free(path);

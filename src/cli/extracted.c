@@ -46,9 +46,11 @@ uint64_t rf_extracted_bytes(const char *directory, int rank) {
                : 0;
 }
 
-bool rf_extracted_whole(const char *directory, int rank, struct rf_error *error) {
+bool rf_kept_whole(const char *directory, int rank, const char *kind, bool *incomplete,
+                   struct rf_error *error) {
     static uint8_t bytes[1 << 16];
-    char *path = file_of(directory, rank, "contents");
+    char *path = file_of(directory, rank, kind);
+    *incomplete = false;
     struct rf_contents_reader *reader = rf_contents_open(path, error);
     free(path);
     /* A piece that goes beyond the end is not taken; smaller ones are. */
@@ -57,9 +59,15 @@ bool rf_extracted_whole(const char *directory, int rank, struct rf_error *error)
             continue;
     if (reader) {
         *error = *rf_contents_reader_error(reader);
+        *incomplete = rf_contents_incomplete(reader);
         rf_contents_reader_close(reader);
     }
     return !error->text[0];
+}
+
+bool rf_extracted_whole(const char *directory, int rank, struct rf_error *error) {
+    bool incomplete;
+    return rf_kept_whole(directory, rank, "contents", &incomplete, error);
 }
 
 static void take_new_away(const char *directory, int rank) {

@@ -27,7 +27,12 @@ void rf_pager_begin(void) {
         close(ends[1]);
         /* Short output stays on the screen, colours pass. */
         setenv("LESS", "FRX", 0);
-        execl("/bin/sh", "sh", "-c", command ? command : "less", (char *)NULL);
+        if (command) {
+            execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        } else {
+            execlp("less", "less", (char *)NULL);
+            execlp("more", "more", (char *)NULL); /* a small system has no less */
+        }
         _exit(127);
     }
     close(ends[0]);
@@ -44,6 +49,7 @@ void rf_pager_end(void) {
     fflush(stdout);
     if (pager <= 0)
         return;
+    clearerr(stdout); /* all that can have gone wrong is that the reader left */
     dup2(terminal, STDOUT_FILENO);
     close(terminal);
     rf_launch_wait(pager);

@@ -244,8 +244,9 @@ static bool enter_directory(const struct rf_rerun *rerun, struct rf_error *error
 }
 
 /* Everything that can be wrong is found before anything is run. */
-static bool prepare(const struct rf_rerun *rerun, const struct rf_options *options,
+static bool prepare(struct rf_rerun *rerun, const struct rf_options *options,
                     struct rf_detected *detected, struct rf_error *error) {
+    rf_summary_read_kept(&rerun->summary, rerun->directory, rerun->manifest, false);
     if (!rf_summary_whole(&rerun->summary, rerun->shown, error))
         return false;
     if (!enter_directory(rerun, error))

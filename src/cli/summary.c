@@ -6,8 +6,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "extracted.h"
+#include "manifest.h"
 #include "ranks.h"
+#include "start.h"
 #include "text.h"
+#include "trace/checksum.h"
 #include "trace/holes.h"
 
 static void note_unsupported(struct rf_summary *summary, const char *name) {
@@ -134,6 +138,48 @@ bool rf_summary_read(const char *directory, const json_t *manifest, struct rf_su
     return true;
 }
 
+static void read_kept(struct rf_rank_summary *rank, const char *directory, const char *kind) {
+    struct rf_error error = {0};
+    bool incomplete;
+    if (rank->kept_damaged || rf_kept_whole(directory, rank->rank, kind, &incomplete, &error))
+        return;
+    rank->kept = error;
+    rank->kept_damaged = !incomplete;
+}
+
+static void read_start(struct rf_rank_summary *rank, const char *directory) {
+    struct rf_start start;
+    struct rf_error error = {0};
+    if (rank->kept_damaged)
+        return;
+    if (rf_start_load(&start, directory, rank->rank, &error)) {
+        rf_start_free(&start);
+    } else {
+        rank->kept = error;
+        rank->kept_damaged = true;
+    }
+}
+
+void rf_summary_read_kept(struct rf_summary *summary, const char *directory, const json_t *manifest,
+                          bool all) {
+    bool checks = rf_checksum_named(rf_manifest_check(manifest)) != RF_CHECKSUM_NONE;
+    bool data = strcmp(rf_manifest_text(manifest, "scheme"), "data") == 0;
+    for (size_t i = 0; i < summary->count; i++) {
+        struct rf_rank_summary *rank = &summary->ranks[i];
+        /* One that was killed at its start may have come no further than to its own file. */
+        if (!rank->events && rank->ending.how == RF_END_NONE)
+            continue;
+        bool node = strcmp(rank->node.adapter, "mcapi") == 0;
+        if (checks && !node)
+            read_kept(rank, directory, "checks");
+        if (data ? all || node : all && rf_extracted_bytes(directory, rank->rank)) {
+            read_kept(rank, directory, "contents");
+            if (!node)
+                read_start(rank, directory);
+        }
+    }
+}
+
 void rf_summary_free(struct rf_summary *summary) {
     for (size_t i = 0; i < summary->unsupported_count; i++)
         free(summary->unsupported[i]);
@@ -177,6 +223,11 @@ bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
         if (summary->ranks[i].damaged) {
             *error = summary->ranks[i].error;
             error->code = RF_EXIT_TRACE;
+            return error->hint[0] ? false : hint_check(directory, error);
+        }
+    for (size_t i = 0; i < summary->count; i++)
+        if (summary->ranks[i].kept_damaged) {
+            *error = summary->ranks[i].kept;
             return error->hint[0] ? false : hint_check(directory, error);
         }
     for (int32_t rank = 0; rank < summary->size && !summary->sparse; rank++)

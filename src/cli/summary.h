@@ -16,6 +16,8 @@ struct rf_rank_summary {
     int rank;
     bool damaged; /* `error` says where; the counts are those before it */
     struct rf_error error;
+    bool kept_damaged; /* not its events, but what was kept besides: `kept` says where */
+    struct rf_error kept;
     struct rf_node node; /* all zero when the file could not be opened at all */
     struct rf_ending ending;
     struct rf_site site; /* of the call in flight, or of the last one; without name if none */
@@ -45,6 +47,10 @@ void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint3
    error; false only when the directory itself cannot be read. */
 bool rf_summary_read(const char *directory, const json_t *manifest, struct rf_summary *summary,
                      struct rf_error *error);
+/* Reads what was kept besides the events to its end: checksums and contents. `all`: also what no
+   replay of the whole job needs. */
+void rf_summary_read_kept(struct rf_summary *summary, const char *directory, const json_t *manifest,
+                          bool all);
 void rf_summary_free(struct rf_summary *summary);
 
 /* The numbers of all ranks that there are or should be, ascending; free() them. */

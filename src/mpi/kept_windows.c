@@ -13,6 +13,7 @@ static struct region {
     char *memory, *copy;
     size_t size;
     bool allocated; /* the memory goes with the window */
+    bool going;     /* is about to go, and not looked at any more */
 } * regions;
 static int32_t region_count, region_room, region_number;
 
@@ -30,7 +31,8 @@ static void add_region(MPI_Win win, void *memory, size_t size, bool allocated) {
     char *copy = rf_alone() ? NULL : rf_kept_room(NULL, size);
     if (copy && size)
         memcpy(copy, memory, size);
-    regions[region_count++] = (struct region){region_number++, win, memory, copy, size, allocated};
+    regions[region_count++] =
+        (struct region){region_number++, win, memory, copy, size, allocated, false};
     if (rf_alone())
         rf_the_session.replayer.progress->windows = 1;
 }
@@ -75,7 +77,7 @@ static void keep_change(const struct region *region, uint64_t offset, uint32_t s
 
 void rf_kept_changes(void) {
     for (int32_t i = 0; i < region_count; i++)
-        for (uint64_t offset = 0; offset < regions[i].size; offset += BLOCK) {
+        for (uint64_t offset = 0; offset < regions[i].size && !regions[i].going; offset += BLOCK) {
             uint64_t left = regions[i].size - offset;
             uint32_t size = left < BLOCK ? (uint32_t)left : BLOCK;
             if (memcmp(regions[i].memory + offset, regions[i].copy + offset, size) != 0)
@@ -148,9 +150,15 @@ static int kept_Win_detach(MPI_Win win, const void *base) {
     return rf_kept_done_win(win, rf_library.Win_detach(win, base));
 }
 
-static void remove_regions(MPI_Win win, bool allocated) {
+static void set_going(MPI_Win win, bool going) {
+    for (int32_t i = 0; i < region_count; i++)
+        if (regions[i].win == win && regions[i].allocated)
+            regions[i].going = going;
+}
+
+static void remove_regions(MPI_Win win) {
     for (int32_t i = region_count; i-- > 0;)
-        if (regions[i].win == win && regions[i].allocated == allocated)
+        if (regions[i].win == win)
             remove_region(i);
 }
 
@@ -162,14 +170,17 @@ static int kept_Win_free(MPI_Win *win) {
     int code = MPI_SUCCESS;
     if (!rf_alone()) {
         rf_kept_hold();
-        remove_regions(gone, true);
+        set_going(gone, true);
         rf_kept_release();
         code = rf_library.Win_free(win);
     }
     code = rf_kept_call(RF_FN_Win_free, code);
+    if (code != MPI_SUCCESS) { /* within an epoch, for example */
+        set_going(gone, false);
+        return rf_kept_done_win(gone, code);
+    }
     rf_window_done(gone, RF_ANYBODY);
-    remove_regions(gone, true);
-    remove_regions(gone, false);
+    remove_regions(gone);
     if (rf_alone())
         rf_library.Win_free(win);
     rf_kept_callbacks(true);

@@ -62,6 +62,8 @@ bool rf_contents_get_block(struct rf_contents_reader *reader, void *data, size_t
 bool rf_contents_at_end(const struct rf_contents_reader *reader);
 /* What stopped the reader: an empty text at the proper end. */
 const struct rf_error *rf_contents_reader_error(const struct rf_contents_reader *reader);
+/* At the end, and all that is wrong is that the writer found no room for more, and said so. */
+bool rf_contents_incomplete(const struct rf_contents_reader *reader);
 void rf_contents_reader_close(struct rf_contents_reader *reader);
 
 #endif

@@ -48,6 +48,7 @@ struct rf_contents_reader {
     uint64_t position;
     uint64_t end;           /* of what the files can hold */
     struct rf_error ending; /* what is wrong at the end; an empty text if nothing is */
+    bool incomplete;        /* that is all that is wrong */
     struct rf_error error;
     struct rf_packing packing;
     uint8_t *stored; /* a chunk as it lies in the file */
@@ -97,6 +98,7 @@ static void read_incomplete(struct rf_contents_reader *reader, struct rf_content
         rf_fail(&reader->ending, RF_EXIT_TRACE,
                 "%s: ends early, at byte %" PRIu64 " of the contents: no more could be kept: %s",
                 reader->path, committed_length(reader), tail->reason);
+        reader->incomplete = true;
     }
 }
 
@@ -248,6 +250,7 @@ struct rf_contents_reader *rf_contents_open(const char *path, struct rf_error *e
         /* Without the tail that it needs, the file is cut off; the tail is the cause then. */
         if (reader->tail.number >= 0 || !reader->ending.text[0])
             reader->ending = found;
+        reader->incomplete = false;
     } else if (reader->tail.number < 0) {
         reader->ending.text[0] = 0; /* a tail is of no interest if the file is whole */
     }
@@ -446,6 +449,10 @@ bool rf_contents_get_block(struct rf_contents_reader *reader, void *data, size_t
 
 const struct rf_error *rf_contents_reader_error(const struct rf_contents_reader *reader) {
     return &reader->error;
+}
+
+bool rf_contents_incomplete(const struct rf_contents_reader *reader) {
+    return reader->incomplete && rf_contents_at_end(reader);
 }
 
 void rf_contents_reader_close(struct rf_contents_reader *reader) {

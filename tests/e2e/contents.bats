@@ -150,8 +150,53 @@ data_of_a_bad_end() {
     record --check crc32c "${launch[@]}"
     printf 'x' | dd of=trace/rank-0.checks bs=1 seek=3 conv=notrunc status=none
     replay
-    [ "$status" -eq 121 ] || [ "$status" -eq 122 ]
+    expect_status 122
+    [ -z "$output" ] # nothing has run
     expect_in "$stderr" "rank-0.checks"
+    run_apart "$REFRAIN" check trace
+    expect_status 122
+    expect_in "$output" "rank 0: damaged: "
+    expect_in "$output" "rank-0.checks"
+    expect_in "$output" "rank 1: whole"
+    rm trace/rank-0.checks
+    replay
+    expect_status 122
+    expect_in "$stderr" "rank-0.checks: cannot open it"
+}
+
+@test "check reads what was kept of a rank" {
+    launch mpich 3 recv_wildcard
+    record -s data "${launch[@]}"
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    printf 'x' | dd of=trace/rank-0.contents bs=1 seek=40 conv=notrunc status=none
+    rm trace/rank-1.contents
+    printf '{' > trace/rank-2.start
+    run_apart "$REFRAIN" check trace
+    expect_status 122
+    for file in rank-0.contents rank-1.contents rank-2.start; do
+        expect_in "$output" "$file"
+    done
+    [ "$(grep -c 'damaged: .*; all of its [0-9]* events are usable$' <<< "$output")" -eq 3 ]
+    # The events are enough for the whole job.
+    replay
+    expect_status 0
+}
+
+@test "MCAPI: contents that are damaged are told before anything runs" {
+    run_apart "$REFRAIN" record -q -s data -o trace "$PROGRAMS/mcapi/recv"
+    expect_status 0
+    run_apart "$REFRAIN" check trace
+    expect_status 0
+    file=$(find trace -name 'rank-*.contents' -size +0 | sort | head -n 1)
+    printf 'x' | dd of="$file" bs=1 seek=40 conv=notrunc status=none
+    run_apart "$REFRAIN" replay trace
+    expect_status 122
+    [ -z "$output" ]
+    expect_in "$stderr" "$file"
+    run_apart "$REFRAIN" check trace
+    expect_status 122
+    expect_in "$output" "$file"
 }
 
 # mpi4py asks for MPI_THREAD_MULTIPLE. Everything at once: contents, checksums, values.

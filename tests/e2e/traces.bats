@@ -238,3 +238,22 @@ END
     expect_in "$stderr" 'came      MPI_Probe at a\x1b[31mb.c:11'
     [[ ! $stderr =~ $'\e' ]]
 }
+
+# On a terminal. More than fits into a pipe, so that the reader leaves too early.
+@test "a pager that is left early is no error" {
+    "$REFRAIN" record -q --threads -o trace "$PROGRAMS/threads/churn" > /dev/null
+    [ "$("$REFRAIN" dump trace | wc -c)" -gt 200000 ]
+    run env PAGER="head -n 1" script -qec "'$REFRAIN' dump trace" /dev/null
+    expect_status 0
+    [ "$(wc -l <<< "$output")" -eq 1 ]
+}
+
+@test "without less, more shows what is long" {
+    "$REFRAIN" record -q --threads -o trace "$PROGRAMS/threads/create" > /dev/null
+    mkdir path
+    ln -s "$(command -v cat)" path/more # which would wait for a key
+    ln -s "$(command -v script)" "$(command -v sh)" path
+    run env -u PAGER TERM=dumb PATH="$PWD/path" script -qec "'$REFRAIN' info trace" /dev/null < /dev/null
+    expect_status 0
+    expect_in "$output" "threads/create"
+}
