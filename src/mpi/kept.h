@@ -156,6 +156,8 @@ void rf_facts_forget(MPI_Comm comm);
 /* Of a communicator that has just been made. */
 void rf_through_facts(MPI_Comm comm);
 void rf_through_comm(MPI_Comm *comm, MPI_Comm parent);
+/* What a call that failed has left there: MPICH sets it to MPI_COMM_NULL, Open MPI does not. */
+void rf_through_no_comm(MPI_Comm *comm);
 void rf_through_group(MPI_Group *group);
 void rf_through_info(MPI_Info *info);
 

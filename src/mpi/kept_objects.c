@@ -100,6 +100,13 @@ void rf_through_comm(MPI_Comm *comm, MPI_Comm parent) {
     rf_through_facts(*comm);
 }
 
+void rf_through_no_comm(MPI_Comm *comm) {
+    int32_t none = !rf_alone() && comm && *comm == MPI_COMM_NULL;
+    rf_through(&none, sizeof none);
+    if (none)
+        *comm = MPI_COMM_NULL;
+}
+
 /* ---- groups ---- */
 
 void rf_through_group(MPI_Group *group) {

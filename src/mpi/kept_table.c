@@ -157,7 +157,7 @@ static void into(struct rf_output output) {
 #define RF_HOW_WIN(...) KEPT_WIN, __VA_ARGS__
 #define RF_HOW_FILE(...) KEPT_FILE, __VA_ARGS__
 #define RF_HOW_QUIET(...) KEPT_QUIET, __VA_ARGS__
-#define RF_HOW_COMM(new, parent) KEPT, rf_through_comm(new, parent)
+#define RF_HOW_COMM(new, parent) KEPT_COMM, new, parent
 
 #define RF_MAKE_NONE(result, name, parameters, arguments, step)
 #define RF_MAKE_UNKNOWN(result, name, parameters, arguments, step)                                 \
@@ -180,6 +180,16 @@ static void into(struct rf_output output) {
         return ending;                                                                             \
     }
 #define RF_MAKE_KEPT(result, ...) RF_MAKE_ENDING(rf_kept_end(comm, code), __VA_ARGS__)
+#define RF_MAKE_KEPT_COMM(result, name, parameters, arguments, new, parent)                        \
+    static int kept_##name parameters {                                                            \
+        int code = rf_alone() ? MPI_SUCCESS : rf_library.name arguments;                           \
+        code = rf_kept_call(RF_FN_##name, code);                                                   \
+        if (code == MPI_SUCCESS)                                                                   \
+            rf_through_comm(new, parent);                                                          \
+        else                                                                                       \
+            rf_through_no_comm(new);                                                               \
+        return rf_kept_end(comm, code);                                                            \
+    }
 #define RF_MAKE_KEPT_WIN(result, ...) RF_MAKE_ENDING(rf_kept_end_win(win, code), __VA_ARGS__)
 #define RF_MAKE_KEPT_FILE(result, ...) RF_MAKE_ENDING(rf_kept_end_file(fh, code), __VA_ARGS__)
 /* What failed half way may have called callbacks, which alone are not called. */
@@ -203,9 +213,11 @@ void rf_layer_table(struct rf_real *reals) {
 #undef RF_MAKE_NONE
 #undef RF_MAKE_UNKNOWN
 #undef RF_MAKE_ENDING
+#undef RF_MAKE_KEPT_COMM
 #define RF_MAKE_NONE(result, name, parameters, arguments, step)
 #define RF_MAKE_UNKNOWN(result, name, parameters, arguments, step) reals->name = kept_##name;
 #define RF_MAKE_ENDING(ending, name, parameters, arguments, ...) reals->name = kept_##name;
+#define RF_MAKE_KEPT_COMM(result, name, ...) reals->name = kept_##name;
 #define RF_FUNCTION(since, class, result, name, parameters, arguments, row, kept)                  \
     RF_HAS_##name(RF_MAKE(result, name, parameters, arguments, RF_HOW_##kept))
 #include "mpi/functions.def"

@@ -421,6 +421,30 @@ static int delete_attribute(MPI_Comm comm, int keyval, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+static int refuse_copy(MPI_Comm comm, int keyval, void *extra, void *in, void *out, int *flag) {
+    (void)comm;
+    (void)keyval;
+    (void)extra;
+    (void)in;
+    (void)out;
+    *flag = 0;
+    return MPI_ERR_OTHER;
+}
+
+/* What is left in the handle is up to the library. */
+static void refused_copy(void) {
+    MPI_Comm one, none = MPI_COMM_SELF;
+    int key;
+    MPI_Comm_create_keyval(refuse_copy, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_dup(MPI_COMM_WORLD, &one);
+    MPI_Comm_set_errhandler(one, MPI_ERRORS_RETURN);
+    MPI_Comm_set_attr(one, key, NULL);
+    observe("refused", MPI_Comm_dup(one, &none) != MPI_SUCCESS);
+    observe("what is left", none == MPI_COMM_SELF ? 1 : none == MPI_COMM_NULL ? 2 : 3);
+    MPI_Comm_free(&one);
+    MPI_Comm_free_keyval(&key);
+}
+
 static void look(MPI_Comm comm, int key) {
     void *value = NULL;
     int found;
@@ -756,8 +780,8 @@ static void find_first(void) {
 
 int main(int argc, char **argv) {
     static void (*const parts_of_it[])(void) = {
-        predefined,        copies,     parts,          between,     groups,  cartesian, graph,
-        distributed_graph, attributes, error_handlers, inheritance, windows, files};
+        predefined,        copies,     parts,        between,        groups,      cartesian, graph,
+        distributed_graph, attributes, refused_copy, error_handlers, inheritance, windows,   files};
     begin(&argc, &argv);
     for (size_t i = 0; i < sizeof parts_of_it / sizeof *parts_of_it; i++) {
         phase("part");
