@@ -13,6 +13,7 @@
 #include "places.h"
 #include "ranks.h"
 #include "text.h"
+#include "thread_logs.h"
 
 /* The recorded facts about a module, so that lines of another build are not shown as if they were
    the recorded ones. */
@@ -26,7 +27,7 @@ static struct rf_module recorded_module(const char *directory, int rank, const c
             found = *module;
     if (reader)
         rf_reader_close(reader);
-    if (!found.path[0])
+    if (!found.path[0] && !rf_thread_log_find(directory, rank, path, &found))
         snprintf(found.path, sizeof found.path, "%s", path);
     return found;
 }
@@ -84,12 +85,12 @@ static void print_call(const struct rf_replayed *replayed, struct rf_symbols *sy
         module = recorded_module(replayed->directory, rank, call->module);
     else
         snprintf(module.path, sizeof module.path, "%s", call->module);
-    if (!call->function[0])
+    if (!call->function[0] && !call->detail[0])
         return;
-    fprintf(stderr, "  %-9s %s", label, call->function);
+    fprintf(stderr, "  %-9s %s", label, call->function[0] ? call->function : call->detail);
     if (call->module[0])
         fprintf(stderr, " at %s", rf_symbols_place(symbols, &module, call->offset, place));
-    if (call->detail[0])
+    if (call->function[0] && call->detail[0])
         fprintf(stderr, " (%s)", call->detail);
     fputc('\n', stderr);
 }
@@ -109,10 +110,6 @@ static void print_next_recorded(const struct rf_replayed *replayed, struct rf_sy
     while (!found && rf_reader_next(reader, &event, &ignored) == RF_READ_EVENT)
         found = rf_is_decision(event.kind) && event.number + event.run > rank->event;
     const struct rf_site *site = found ? rf_reader_site(reader, event.site) : NULL;
-    if (rf_starts_with(rank->difference, "thread ")) { /* that one says what was expected */
-        rf_reader_close(reader);
-        return;
-    }
     /* Where a check differs, the rank says how many calls it covers. */
     bool check = rank->expected.function[0] == '(';
     fprintf(stderr, "  %-9s the same %s%scall%s as recorded; ", "expected",
@@ -131,6 +128,13 @@ static void print_next_recorded(const struct rf_replayed *replayed, struct rf_sy
         free(ending);
     }
     rf_reader_close(reader);
+}
+
+/* What stands in brackets is no function. */
+static bool names_expected(const struct rf_progress *rank) {
+    const struct rf_call *expected = &rank->expected;
+    return isalpha((unsigned char)expected->function[0]) ||
+           (!expected->function[0] && expected->detail[0]);
 }
 
 /* Checks are all that some ranks have; they are shown only when asked for. */
@@ -291,8 +295,7 @@ void rf_report_divergence(const struct rf_replayed *replayed) {
     rf_say("the replay diverged: rank %d, event %llu: %s", rank->rank,
            (unsigned long long)rank->event,
            rank->difference[0] ? rank->difference : "the call is not the recorded one");
-    /* What stands in brackets is no function. */
-    if (isalpha((unsigned char)rank->expected.function[0]))
+    if (names_expected(rank))
         print_call(replayed, symbols, rank->rank, "expected", &rank->expected, true);
     else if (!rank->size || rank->size == replayed->summary->size)
         print_next_recorded(replayed, symbols, rank);

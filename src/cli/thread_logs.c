@@ -106,6 +106,29 @@ bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *
     return good;
 }
 
+static struct rf_module module_of(const struct rf_log_module *stored) {
+    struct rf_module module = {.build_id_length = stored->build_id_length};
+    memcpy(module.path, stored->path, sizeof module.path);
+    memcpy(module.build_id, stored->build_id, sizeof module.build_id);
+    return module;
+}
+
+bool rf_thread_log_find(const char *directory, int rank, const char *path,
+                        struct rf_module *module) {
+    struct rf_error ignored = {0};
+    struct rf_thread_log *log =
+        rf_thread_log_exist(directory, rank) ? rf_thread_log_open(directory, rank, &ignored) : NULL;
+    bool found = false;
+    for (uint32_t i = 0; log && i < rf_thread_log_head(log)->modules && !found; i++) {
+        const struct rf_log_module *stored = rf_thread_log_module(log, i);
+        found = stored && strcmp(stored->path, path) == 0;
+        if (found)
+            *module = module_of(stored);
+    }
+    rf_thread_log_close(log);
+    return found;
+}
+
 /* ---- dump ---- */
 
 static const char *const type_names[RF_THREAD_LOG_TYPES] = {
@@ -216,12 +239,9 @@ static void print(struct dump *dump, uint32_t thread, const struct rf_thread_log
     const struct rf_thread_log_site *site = rf_thread_log_site(dump->log, entry->site);
     const struct rf_log_module *stored =
         site ? rf_thread_log_module(dump->log, site->module) : NULL;
-    struct rf_module module = {0};
     char place[RF_PLACE_TEXT] = "";
     if (stored) {
-        memcpy(module.path, stored->path, sizeof module.path);
-        memcpy(module.build_id, stored->build_id, sizeof module.build_id);
-        module.build_id_length = stored->build_id_length;
+        struct rf_module module = module_of(stored);
         rf_symbols_place(dump->symbols, &module, site->offset, place);
     }
     const char *function = site ? rf_thread_operation(site->operation) : "";

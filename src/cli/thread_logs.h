@@ -25,6 +25,9 @@ bool rf_thread_log_missing(const char *directory, const json_t *manifest, int ra
 /* Reads the log to its end. True if it is whole, or there is none. */
 bool rf_thread_counts(const char *directory, int rank, struct rf_thread_counts *counts,
                       struct rf_error *error);
+/* The module with this path, as it was recorded. */
+bool rf_thread_log_find(const char *directory, int rank, const char *path,
+                        struct rf_module *module);
 /* As the option has them: "edges", "rolt" ... */
 const char *rf_thread_order_name(enum rf_thread_order order);
 /* "pthread_mutex_lock" */

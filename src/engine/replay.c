@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -280,11 +281,9 @@ static void fill_history(struct rf_replayer *replayer) {
     progress->history_count = count;
 }
 
-_Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here,
-                          const struct rf_event *expected, const struct rf_asked *asked,
-                          const char *format, ...) {
+/* Only the first thread that finds a difference gets past this. */
+static void begin_difference(struct rf_session *session) {
     struct rf_replayer *replayer = &session->replayer;
-    struct rf_progress *progress = replayer->progress;
     if (replayer->shared) {
         /* Others go on for a moment, as recorded; one of them may find a difference, too. */
         if (__atomic_exchange_n(&replayer->diverged, true, __ATOMIC_ACQ_REL))
@@ -293,13 +292,11 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
     } else {
         session->mode = RF_OFF;
     }
-    progress->event = expected ? expected->number + cursor_of(replayer)->used : progress->events;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(progress->difference, sizeof progress->difference, format, arguments);
-    va_end(arguments);
-    fill_here(&progress->got, here, asked);
-    fill_event(replayer, &progress->expected, expected);
+}
+
+static _Noreturn void tell_difference(struct rf_session *session) {
+    struct rf_replayer *replayer = &session->replayer;
+    struct rf_progress *progress = replayer->progress;
     fill_history(replayer);
     __atomic_store_n(&progress->state, RF_STATE_DIVERGED, __ATOMIC_RELEASE);
     if (!replayer->watched) {
@@ -312,6 +309,49 @@ _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here
     }
     session->stop(RF_EXIT_DIVERGED);
     _exit(RF_EXIT_DIVERGED);
+}
+
+_Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here,
+                          const struct rf_event *expected, const struct rf_asked *asked,
+                          const char *format, ...) {
+    struct rf_replayer *replayer = &session->replayer;
+    struct rf_progress *progress = replayer->progress;
+    begin_difference(session);
+    progress->event = expected ? expected->number + cursor_of(replayer)->used : progress->events;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(progress->difference, sizeof progress->difference, format, arguments);
+    va_end(arguments);
+    fill_here(&progress->got, here, asked);
+    fill_event(replayer, &progress->expected, expected);
+    tell_difference(session);
+}
+
+_Noreturn void rf_diverge_from(struct rf_session *session, const struct rf_here *here,
+                               const struct rf_call *expected, const char *text) {
+    struct rf_progress *progress = session->replayer.progress;
+    begin_difference(session);
+    progress->event = progress->events;
+    snprintf(progress->difference, sizeof progress->difference, "%s", text);
+    fill_here(&progress->got, here, NULL);
+    if (expected)
+        progress->expected = *expected;
+    tell_difference(session);
+}
+
+static void stop_process(int code) {
+    _exit(code);
+}
+
+_Noreturn void rf_diverge_early(int rank, const struct rf_here *here,
+                                const struct rf_call *expected, const char *text) {
+    static struct rf_session session;
+    struct rf_error ignored = {0};
+    const char *trace = getenv("REFRAIN_TRACE"), *run = rank < 0 ? NULL : getenv("REFRAIN_RUN");
+    /* What can be shown is shown, whether its recording can be read or not. */
+    rf_replay_open(&session.replayer, trace ? trace : "", run, rank, &ignored);
+    session.stop = stop_process;
+    rf_diverge_from(&session, here, expected, text);
 }
 
 void rf_replay_finish(struct rf_session *session, const struct rf_here *here, enum rf_end how,

@@ -79,6 +79,12 @@ const struct rf_event *rf_replay_expect(struct rf_session *session, const struct
 _Noreturn void rf_diverge(struct rf_session *session, const struct rf_here *here,
                           const struct rf_event *expected, const struct rf_asked *asked,
                           const char *format, ...) __attribute__((format(printf, 5, 6)));
+/* The same for what the stream has no events of: what was expected there, or NULL. */
+_Noreturn void rf_diverge_from(struct rf_session *session, const struct rf_here *here,
+                               const struct rf_call *expected, const char *text);
+/* And for a process that has no session yet. `rank`: below 0 if it has no number either. */
+_Noreturn void rf_diverge_early(int rank, const struct rf_here *here,
+                                const struct rf_call *expected, const char *text);
 
 /* At the program's end: everything recorded must have been played, and the recorded run must have
    ended the same way. */

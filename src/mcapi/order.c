@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "mcapi/adapter.h"
 #include "threads/adapter.h"
@@ -36,17 +35,18 @@ RF_EXPORT rf_adapter_rank refrain_adapter_rank;
 
 /* The threads of a process are compared for all of its nodes; the one that this thread is can tell
    best where it was. */
-void refrain_adapter_differs(const char *function, uintptr_t address, const char *text) {
-    struct rf_here here = {function, 0, address};
+void refrain_adapter_differs(const char *function, uintptr_t address,
+                             const struct rf_call *expected, int rank, const char *text) {
+    const struct rf_here here = {function, 0, address}, *where = address ? &here : NULL;
+    char early[256];
     struct rf_mcapi_node *node = rf_this_node;
     for (struct rf_mcapi_node *other = rf_nodes; other && !node; other = other->next)
         if (other->session.mode == RF_REPLAYING)
             node = other;
     if (node && node->session.replayer.progress)
-        rf_diverge(&node->session, address ? &here : NULL, NULL, NULL, "%s", text);
-    fprintf(stderr, "refrain: the replay diverged before there was a node: %s: %s\n", function,
-            text);
-    _exit(RF_EXIT_DIVERGED);
+        rf_diverge_from(&node->session, where, expected, text);
+    snprintf(early, sizeof early, "before there is a node: %s", text);
+    rf_diverge_early(rank, where, expected, early);
 }
 
 int refrain_adapter_rank(void) {

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "mpi/kept.h"
 #include "threads/adapter.h"
@@ -14,13 +13,14 @@ _Thread_local struct rf_self rf_self
 RF_EXPORT rf_adapter_differs refrain_adapter_differs;
 
 /* The library for threads says that a replay differs where threads meet. */
-void refrain_adapter_differs(const char *function, uintptr_t address, const char *text) {
-    struct rf_here here = {function, 0, address};
-    if (!rf_the_session.replayer.progress) { /* nobody watches before MPI_Init */
-        fprintf(stderr, "refrain: the replay diverged before MPI_Init: %s: %s\n", function, text);
-        _exit(RF_EXIT_DIVERGED);
-    }
-    rf_diverge(&rf_the_session, address ? &here : NULL, NULL, NULL, "%s", text);
+void refrain_adapter_differs(const char *function, uintptr_t address,
+                             const struct rf_call *expected, int rank, const char *text) {
+    const struct rf_here here = {function, 0, address}, *where = address ? &here : NULL;
+    char early[256];
+    if (rf_the_session.replayer.progress)
+        rf_diverge_from(&rf_the_session, where, expected, text);
+    snprintf(early, sizeof early, "before MPI_Init: %s", text);
+    rf_diverge_early(rank, where, expected, early);
 }
 
 /* What the command line sees of a thread that may block in MPI. */

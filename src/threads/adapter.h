@@ -5,9 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Exported by adapters for message passing: how their replay says that it differs. */
+#include "engine/progress.h"
+
+/* Exported by adapters for message passing: how their replay says that it differs, in the process
+   whose threads are those of this rank. `expected` may be NULL. */
 #define RF_ADAPTER_DIFFERS "refrain_adapter_differs"
-typedef void rf_adapter_differs(const char *function, uintptr_t address, const char *text);
+typedef void rf_adapter_differs(const char *function, uintptr_t address,
+                                const struct rf_call *expected, int rank, const char *text);
 
 /* The same: this thread is ending the process, by a signal that it sends itself and nobody catches
    or, with 0, inside a call. A replay lets the others come to where they were then. */
@@ -26,6 +30,7 @@ rf_adapter_differs *rf_find_adapter(void);
 void rf_threads_raise(int signal);
 
 /* Reports a difference and stops the job. */
-_Noreturn void rf_threads_differ(const char *function, uintptr_t address, const char *text);
+_Noreturn void rf_threads_differ(const char *function, uintptr_t address,
+                                 const struct rf_call *expected, const char *text);
 
 #endif

@@ -89,6 +89,37 @@ void rf_turn_goes_on(struct rf_thread *self) {
     self->place->state = RF_PLACE_RUNS;
 }
 
+/* The recorded operation that would have been next or, where its entry names none, the first one
+   after it that has a name. The entries before that are lost: nothing is played any more. */
+static void find_expected(struct rf_thread *self, struct rf_call *expected) {
+    struct rf_error ignored = {0};
+    uint64_t operation = self->done + 1;
+    struct rf_thread_log_entry *next = &self->next;
+    const struct rf_thread_log_site *site = NULL;
+    *expected = (struct rf_call){.peer = RF_NO_PEER, .tag = RF_NO_PEER};
+    while (next->operation && !(site = rf_thread_log_site(rf_threads.turns, next->site)))
+        if (rf_thread_log_next(&self->cursor, next, &ignored) != RF_READ_EVENT)
+            next->operation = 0;
+    if (site) {
+        const struct rf_log_module *module = rf_thread_log_module(rf_threads.turns, site->module);
+        snprintf(expected->function, sizeof expected->function, "%s",
+                 rf_operation_name(site->operation));
+        if (module)
+            memcpy(expected->module, module->path, sizeof expected->module);
+        expected->offset = site->offset;
+        if (next->operation > operation)
+            snprintf(expected->detail, sizeof expected->detail,
+                     "operation %llu, the next that the recording names",
+                     (unsigned long long)next->operation);
+    } else if (operation <= self->recorded) {
+        snprintf(expected->detail, sizeof expected->detail,
+                 "the operations up to number %llu, which the recording does not name",
+                 (unsigned long long)self->recorded);
+    } else {
+        snprintf(expected->detail, sizeof expected->detail, "the end of the thread");
+    }
+}
+
 _Noreturn void rf_turn_differs(struct rf_thread *self, enum rf_operation what, uintptr_t address,
                                const char *format, ...) {
     char text[200], whole[256];
@@ -99,7 +130,9 @@ _Noreturn void rf_turn_differs(struct rf_thread *self, enum rf_operation what, u
     snprintf(whole, sizeof whole, "thread %u, operation %llu: %s", self->number,
              (unsigned long long)self->done + 1, text);
     self->inside++;
-    rf_threads_differ(rf_operation_name(what), address, whole);
+    struct rf_call expected;
+    find_expected(self, &expected);
+    rf_threads_differ(rf_operation_name(what), address, &expected, whole);
 }
 
 /* ---- waiting ---- */
@@ -342,7 +375,7 @@ void rf_replay_next(struct rf_thread *self) {
         return;
     default:
         self->inside++;
-        rf_threads_differ("", 0, error.text);
+        rf_threads_differ("", 0, NULL, error.text);
     }
 }
 

@@ -85,16 +85,17 @@ void rf_threads_raise(int signal) {
 static int differs;
 static _Thread_local bool differs_here;
 
-_Noreturn void rf_threads_differ(const char *function, uintptr_t address, const char *text) {
+_Noreturn void rf_threads_differ(const char *function, uintptr_t address,
+                                 const struct rf_call *expected, const char *text) {
     if (!__atomic_exchange_n(&differs, 1, __ATOMIC_ACQ_REL)) {
         differs_here = true;
         rf_adapter_differs *adapter = rf_find_adapter();
         rf_threads.on = false; /* the end is ours */
         struct rf_here here = {function, 0, address};
         if (adapter)
-            adapter(function, address, text);
+            adapter(function, address, expected, rf_threads.rank, text);
         else
-            rf_diverge(&rf_the_session, address ? &here : NULL, NULL, NULL, "%s", text);
+            rf_diverge_from(&rf_the_session, address ? &here : NULL, expected, text);
     }
     for (;;) /* another thread was first */
         pause();

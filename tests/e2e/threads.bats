@@ -54,6 +54,11 @@ expect_same() {
     [ "$(sort <<< "$output")" = "$(sort recorded.text)" ]
 }
 
+# line_in FILE TEXT: the first line that has it.
+line_in() {
+    grep -n -m 1 "$2" "$1" | cut -d: -f1
+}
+
 line_of() {
     local found
     found=$(grep -n -m 1 "$2" "$SOURCES/tests/programs/threads/$1" | cut -d: -f1)
@@ -976,6 +981,7 @@ check_branch() {
 @test "one operation more" {
     check_branch more 2 "  came      pthread_mutex_lock at branch.c:$(line_of branch.c 'pthread_mutex_lock(&')"
     [ "$operation" -eq 61 ]
+    expect_in "$stderr" "  expected  the end of the thread"
 }
 
 @test "one operation less" {
@@ -1022,6 +1028,8 @@ EOT
     replay trace
     expect_status 121
     expect_in "$stderr" "recorded was sem_wait"
+    expect_in "$stderr" "  expected  sem_wait at interrupted.c:$(line_in interrupted.c sem_wait)"
+    expect_in "$stderr" "  came      sem_post at interrupted.c:$(line_in interrupted.c sem_post)"
 }
 
 # There is nothing to be said of either but that it was done.
@@ -1055,6 +1063,7 @@ EOT
         replay trace
         expect_status 121
         expect_in "$stderr" "the operations of the thread up to here are not the recorded ones"
+        expect_in "$stderr" "  expected  the operations up to number "
         rm $other
     done
     replay -q trace
@@ -1063,6 +1072,78 @@ EOT
 
 @test "one thread more" {
     check_branch thread 0 "  came      pthread_create at trails.h:$(line_of trails.h 'pthread_create(&job')"
+}
+
+# check_before WHAT: the program, which calls begin(), differs in it, before WHAT.
+check_before() {
+    record -q "${launch[@]}"
+    expect_status 0
+    touch other
+    replay --stall-timeout 0 trace
+    expect_status 121
+    [[ $stderr =~ "refrain: the replay diverged: rank "[0-9]+", event 0: before $1: thread 0, operation "[0-9]+": " ]]
+    expect_in "$stderr" "  expected  sem_trywait at before.h:$(line_in before.h sem_trywait)"
+    expect_in "$stderr" "  came      sem_post at before.h:$(line_in before.h sem_post)"
+    expect_nothing_left
+}
+
+# What such a program does at its beginning.
+write_before() {
+    cat > before.h << 'EOT'
+#include <pthread.h>
+#include <semaphore.h>
+#include <unistd.h>
+static void *run(void *argument) { return argument; }
+static void begin(void) {
+    pthread_t thread;
+    sem_t semaphore;
+    pthread_create(&thread, NULL, run, NULL);
+    pthread_join(thread, NULL);
+    sem_init(&semaphore, 0, 0);
+    if (access("other", F_OK) == 0)
+        sem_post(&semaphore);
+    sem_trywait(&semaphore);
+}
+EOT
+}
+
+check_before_mpi() {
+    write_before
+    compile "$1" before -pthread << 'EOT'
+#include <mpi.h>
+#include "before.h"
+int main(int argc, char **argv) {
+    int level;
+    begin();
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
+    MPI_Finalize();
+    return 0;
+}
+EOT
+    check_before MPI_Init
+}
+
+@test "Open MPI: a thread that differs before MPI_Init" { check_before_mpi openmpi; }
+@test "MPICH: a thread that differs before MPI_Init" { check_before_mpi mpich; }
+
+@test "MCAPI: a thread that differs before mcapi_initialize" {
+    local built
+    built=$(dirname "$REFRAIN")
+    write_before
+    compile_threads before -I"$SOURCES/runtime/mcapi/include" -L"$built/lib" \
+        -Wl,-rpath,"$built/lib",--no-as-needed -lmcapi << 'EOT'
+#include <mcapi.h>
+#include "before.h"
+int main(void) {
+    mcapi_info_t info;
+    mcapi_status_t status;
+    begin();
+    mcapi_initialize(0, 0, NULL, NULL, &info, &status);
+    mcapi_finalize(&status);
+    return 0;
+}
+EOT
+    check_before "there is a node"
 }
 
 @test "another program" {
