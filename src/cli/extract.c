@@ -98,6 +98,7 @@ static int extract_now(struct rf_rerun *rerun, const struct rf_options *options,
     /* What a good replay has to say is said here. */
     struct rf_options silent = *options;
     silent.quiet = true;
+    rerun->replayed.extracts = !options->quiet;
     char *keep = rf_ranks_text(chosen.ranks, chosen.count);
     enum rf_verdict verdict;
     int code = rf_rerun_job(rerun, &silent, keep, &verdict);
@@ -107,7 +108,7 @@ static int extract_now(struct rf_rerun *rerun, const struct rf_options *options,
     } else {
         for (size_t i = 0; i < chosen.count; i++)
             rf_extracted_reject(rerun->directory, chosen.ranks[i]);
-        if (verdict == RF_VERDICT_STOPPED)
+        if (verdict == RF_VERDICT_STOPPED && !(options->json && !options->quiet))
             rf_say("nothing extracted: the replay was stopped");
     }
     free(keep);

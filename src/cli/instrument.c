@@ -160,7 +160,7 @@ static int instrument_files(const struct rf_options *options) {
     int code = RF_EXIT_OK;
     if (!prepare(files, count, options, &error) || !work(files, count, options, &error))
         code = rf_report_error(&error);
-    else if (options->json)
+    else if (options->json && !options->quiet)
         tell_json(files, count);
     for (size_t i = 0; i < count; i++)
         free(files[i].output);

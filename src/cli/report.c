@@ -14,6 +14,7 @@
 #include "ranks.h"
 #include "text.h"
 #include "thread_logs.h"
+#include "utf8.h"
 
 /* The recorded facts about a module, so that lines of another build are not shown as if they were
    the recorded ones. */
@@ -76,58 +77,136 @@ static void print_waiting(const struct rf_replayed *replayed, struct rf_symbols 
     free(partner);
 }
 
-static void print_call(const struct rf_replayed *replayed, struct rf_symbols *symbols, int rank,
-                       const char *label, const struct rf_call *call, bool recorded) {
-    char place[RF_PLACE_TEXT];
+/* Where the call was; empty if nobody knows. */
+static const char *place_of(const struct rf_replayed *replayed, struct rf_symbols *symbols,
+                            int rank, const struct rf_call *call, bool recorded,
+                            char place[RF_PLACE_TEXT]) {
     struct rf_module module = {0};
+    if (!call->module[0])
+        return "";
     /* The running program is asked as it is now, the recorded one only if it is still the same. */
-    if (recorded && call->module[0])
+    if (recorded)
         module = recorded_module(replayed->directory, rank, call->module);
     else
         snprintf(module.path, sizeof module.path, "%s", call->module);
-    if (!call->function[0] && !call->detail[0])
+    return rf_symbols_place(symbols, &module, call->offset, place);
+}
+
+static void print_call(const struct rf_replayed *replayed, struct rf_symbols *symbols, int rank,
+                       const char *label, const struct rf_call *call, bool recorded) {
+    char place[RF_PLACE_TEXT];
+    const char *where = place_of(replayed, symbols, rank, call, recorded, place);
+    bool named = call->function[0];
+    if (!named && !call->detail[0])
         return;
-    fprintf(stderr, "  %-9s %s", label, call->function[0] ? call->function : call->detail);
-    if (call->module[0])
-        fprintf(stderr, " at %s", rf_symbols_place(symbols, &module, call->offset, place));
-    if (call->function[0] && call->detail[0])
+    fprintf(stderr, "  %-9s %s", label, named ? call->function : call->detail);
+    if (*where)
+        fprintf(stderr, " at %s", where);
+    if (named && call->detail[0])
         fprintf(stderr, " (%s)", call->detail);
     fputc('\n', stderr);
 }
 
+/* NULL if nothing is known of it. */
+static json_t *call_json(const struct rf_replayed *replayed, struct rf_symbols *symbols, int rank,
+                         const struct rf_call *call, bool recorded) {
+    char place[RF_PLACE_TEXT];
+    const char *where = place_of(replayed, symbols, rank, call, recorded, place);
+    if (!call->function[0] && !call->detail[0])
+        return NULL;
+    json_t *object = json_object();
+    if (call->function[0])
+        json_object_set_new(object, "function", rf_utf8_json(call->function));
+    if (*where)
+        json_object_set_new(object, "at", rf_utf8_json(where));
+    if (call->detail[0])
+        json_object_set_new(object, "detail", rf_utf8_json(call->detail));
+    return object;
+}
+
 /* A signature that differs names no call: what comes next in the recording shows where it was. */
-static void print_next_recorded(const struct rf_replayed *replayed, struct rf_symbols *symbols,
-                                const struct rf_progress *rank) {
+struct next {
+    struct rf_reader *reader;
+    struct rf_event event;
+    const struct rf_site *site; /* NULL: no decision is left */
+    char place[RF_PLACE_TEXT];
+    char *calls;  /* "the same 12 calls as recorded" */
+    char *ending; /* how the recorded rank ended */
+};
+
+static bool find_next(const struct rf_replayed *replayed, struct rf_symbols *symbols,
+                      const struct rf_progress *rank, struct next *next) {
     struct rf_error ignored = {0};
-    struct rf_reader *reader = rf_reader_open(replayed->directory, rank->rank, &ignored);
     const struct rf_rank_summary *recorded = rf_summary_rank(replayed->summary, rank->rank);
-    if (!reader || !recorded) {
-        rf_reader_close(reader);
-        return;
+    *next = (struct next){.reader = rf_reader_open(replayed->directory, rank->rank, &ignored)};
+    if (!next->reader || !recorded) {
+        rf_reader_close(next->reader);
+        return false;
     }
-    struct rf_event event = {0};
     bool found = false;
-    while (!found && rf_reader_next(reader, &event, &ignored) == RF_READ_EVENT)
-        found = rf_is_decision(event.kind) && event.number + event.run > rank->event;
-    const struct rf_site *site = found ? rf_reader_site(reader, event.site) : NULL;
+    while (!found && rf_reader_next(next->reader, &next->event, &ignored) == RF_READ_EVENT)
+        found =
+            rf_is_decision(next->event.kind) && next->event.number + next->event.run > rank->event;
+    next->site = found ? rf_reader_site(next->reader, next->event.site) : NULL;
+    if (next->site)
+        rf_symbols_place(symbols, rf_reader_module(next->reader, next->site->module),
+                         next->site->offset, next->place);
     /* Where a check differs, the rank says how many calls it covers. */
     bool check = rank->expected.function[0] == '(';
-    fprintf(stderr, "  %-9s the same %s%scall%s as recorded; ", "expected",
-            check ? rank->expected.detail : "", check ? " " : "",
-            check && !strcmp(rank->expected.detail, "1") ? "" : "s");
-    if (site) {
-        char place[RF_PLACE_TEXT];
-        rf_symbols_place(symbols, rf_reader_module(reader, site->module), site->offset, place);
+    next->calls =
+        rf_text("the same %s%scall%s as recorded", check ? rank->expected.detail : "",
+                check ? " " : "", check && !strcmp(rank->expected.detail, "1") ? "" : "s");
+    next->ending = rf_ending_text(recorded, symbols);
+    return true;
+}
+
+static void free_next(struct next *next) {
+    free(next->calls);
+    free(next->ending);
+    rf_reader_close(next->reader);
+}
+
+static void print_next_recorded(const struct rf_replayed *replayed, struct rf_symbols *symbols,
+                                const struct rf_progress *rank) {
+    struct next next;
+    if (!find_next(replayed, symbols, rank, &next))
+        return;
+    fprintf(stderr, "  %-9s %s; ", "expected", next.calls);
+    if (next.site) {
         fprintf(stderr, "the next decision is event %llu, %s at %s (",
-                (unsigned long long)event.number, site->function, place);
-        rf_describe(&event, stderr);
+                (unsigned long long)next.event.number, next.site->function, next.place);
+        rf_describe(&next.event, stderr);
         fputs(")\n", stderr);
     } else {
-        char *ending = rf_ending_text(recorded, symbols);
-        fprintf(stderr, "no decision is left, the rank %s\n", ending);
-        free(ending);
+        fprintf(stderr, "no decision is left, the rank %s\n", next.ending);
     }
-    rf_reader_close(reader);
+    free_next(&next);
+}
+
+static json_t *next_json(const struct rf_replayed *replayed, struct rf_symbols *symbols,
+                         const struct rf_progress *rank) {
+    struct next next;
+    if (!find_next(replayed, symbols, rank, &next))
+        return NULL;
+    json_t *object = json_pack("{s:s}", "detail", next.calls);
+    if (next.site) {
+        char *detail = NULL;
+        size_t size = 0;
+        FILE *stream = open_memstream(&detail, &size);
+        if (stream) {
+            rf_describe(&next.event, stream);
+            fclose(stream);
+        }
+        json_object_set_new(object, "next",
+                            json_pack("{s:I,s:o,s:o,s:s}", "event", (json_int_t)next.event.number,
+                                      "function", rf_utf8_json(next.site->function), "at",
+                                      rf_utf8_json(next.place), "detail", detail ? detail : ""));
+        free(detail);
+    } else {
+        json_object_set_new(object, "end", rf_utf8_json(next.ending));
+    }
+    free_next(&next);
+    return object;
 }
 
 /* What stands in brackets is no function. */
@@ -235,6 +314,10 @@ static void others_run_free(const struct rf_replayed *replayed, const struct rf_
     }
 }
 
+static bool is_other_size(const struct rf_replayed *replayed, const struct rf_progress *rank) {
+    return rank->size && rank->size != replayed->summary->size;
+}
+
 /* What can be seen from outside; first comes what is known already (`likely`, may be empty), then
    the rank's own guess. */
 static void print_reasons(const struct rf_replayed *replayed, const struct rf_progress *rank,
@@ -245,7 +328,7 @@ static void print_reasons(const struct rf_replayed *replayed, const struct rf_pr
     if (rank->reason[0])
         print_reason(&first, rank->reason);
     others_run_free(replayed, rank, &first);
-    if (rank->size && replayed->summary->size != rank->size) {
+    if (is_other_size(replayed, rank)) {
         char *text = rf_text("the number of ranks differs: recorded were %d, now there are %d",
                              replayed->summary->size, rank->size);
         print_reason(&first, text);
@@ -297,7 +380,7 @@ void rf_report_divergence(const struct rf_replayed *replayed) {
            rank->difference[0] ? rank->difference : "the call is not the recorded one");
     if (names_expected(rank))
         print_call(replayed, symbols, rank->rank, "expected", &rank->expected, true);
-    else if (!rank->size || rank->size == replayed->summary->size)
+    else if (!is_other_size(replayed, rank))
         print_next_recorded(replayed, symbols, rank);
     print_call(replayed, symbols, rank->rank, "came", &rank->got, false);
     uint32_t count =
@@ -307,6 +390,28 @@ void rf_report_divergence(const struct rf_replayed *replayed) {
     print_others(supervision);
     print_reasons(replayed, rank, "");
     hint_dump(replayed, rank->rank);
+    rf_symbols_free(symbols);
+}
+
+void rf_divergence_json(const struct rf_replayed *replayed, json_t *object) {
+    const struct rf_supervision *supervision = replayed->supervision;
+    const struct rf_progress *rank = &supervision->ranks[supervision->first_diverged];
+    struct rf_symbols *symbols = rf_symbols_new();
+    json_t *expected = NULL, *before = json_array();
+    if (names_expected(rank))
+        expected = call_json(replayed, symbols, rank->rank, &rank->expected, true);
+    else if (!is_other_size(replayed, rank))
+        expected = next_json(replayed, symbols, rank);
+    json_t *came = call_json(replayed, symbols, rank->rank, &rank->got, false);
+    for (uint32_t i = 0; i < rank->history_count && i < RF_PROGRESS_HISTORY; i++)
+        json_array_append_new(before,
+                              call_json(replayed, symbols, rank->rank, &rank->history[i], true));
+    json_object_set_new(object, "rank", json_integer(rank->rank));
+    json_object_set_new(object, "event", json_integer((json_int_t)rank->event));
+    json_object_set_new(object, "difference", rf_utf8_json(rank->difference));
+    json_object_set_new(object, "expected", expected ? expected : json_null());
+    json_object_set_new(object, "came", came ? came : json_null());
+    json_object_set_new(object, "before", before);
     rf_symbols_free(symbols);
 }
 

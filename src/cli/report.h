@@ -19,10 +19,13 @@ struct rf_replayed {
     const struct rf_supervision *supervision;
     const struct rf_races *races; /* that were looked for; NULL: they were not */
     int alone;                    /* the one rank that was run, or RF_NOT_ALONE */
+    bool extracts;                /* of a good replay the caller tells, in JSON as well */
 };
 
 void rf_hint_info(const struct rf_replayed *replayed);
 void rf_report_divergence(const struct rf_replayed *replayed);
+/* The same as facts, added to the object. */
+void rf_divergence_json(const struct rf_replayed *replayed, json_t *object);
 void rf_report_stall(const struct rf_replayed *replayed);
 /* Has a rank played all there is of a recording that was cut off? */
 bool rf_at_cut(const struct rf_summary *summary, const struct rf_progress *rank);

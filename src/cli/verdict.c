@@ -253,14 +253,15 @@ static void announce_json(const struct rf_replayed *replayed, enum rf_verdict ve
         json_object_set_new(object, "alone", json_integer(replayed->alone));
     else
         json_object_set_new(object, "not_recorded", rf_summary_unsupported_json(replayed->summary));
-    if (verdict == RF_VERDICT_DIVERGED) {
-        const struct rf_progress *rank = &supervision->ranks[supervision->first_diverged];
-        json_object_set_new(object, "rank", json_integer(rank->rank));
-        json_object_set_new(object, "event", json_integer((json_int_t)rank->event));
-        json_object_set_new(object, "difference", rf_utf8_json(rank->difference));
-    }
+    if (verdict == RF_VERDICT_DIVERGED)
+        rf_divergence_json(replayed, object);
     if (replayed->races)
         json_object_set_new(object, "races", rf_races_json(replayed->races));
+    if (replayed->extracts) {
+        json_object_del(object, "replayed");
+        json_object_set_new(object, "extracted", rf_utf8_json(replayed->trace));
+        json_object_set_new(object, "ranks", json_array());
+    }
     rf_say_json(object);
 }
 
@@ -392,7 +393,8 @@ int rf_judge(const struct rf_replayed *replayed, enum rf_launcher launcher,
     free(end);
     if (replayed->races)
         code = judge_races(replayed, options, good, code);
-    if (!options->quiet && options->json)
+    bool bad = !good && *verdict != RF_VERDICT_OTHER_STATUS;
+    if (options->json && (replayed->extracts ? bad : !options->quiet))
         announce_json(replayed, *verdict, code, expected);
     return code;
 }

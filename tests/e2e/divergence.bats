@@ -52,6 +52,41 @@ line_of() {
     grep -n -m 1 "$1" "$SOURCES/tests/programs/branch.c" | cut -d: -f1
 }
 
+# check_json MPI: what a person is told a script gets, of a replay and of an extraction.
+check_json() {
+    record_branch "$1"
+    for branch in count tag; do
+        for verb in replay "extract --rank 0"; do
+            # shellcheck disable=SC2086
+            PROGRAM_BRANCH=$branch run_apart timeout -k 5 $PATIENCE "$REFRAIN" $verb --json --stall-timeout 0 trace
+            expect_status 121
+            tail -n 1 <<< "$stderr" > $branch.json
+            python3 - "${verb% --rank 0}" $branch "$(line_of MPI_Waitany)" "$(line_of 'MPI_Send(&word')" << 'END'
+import json, sys
+verb, branch, wait, send = sys.argv[1:]
+facts = json.load(open(f"{branch}.json"))
+assert facts["outcome"] == "diverged" and facts["status"] == 121 and facts["difference"]
+assert facts[verb + "ed"] == "trace" and (verb == "replay" or facts["ranks"] == [])
+expected, came = facts["expected"], facts["came"]
+if branch == "count":
+    assert facts["rank"] == 0 and {call["function"] for call in facts["before"]} == {"MPI_Irecv"}
+    assert expected["function"] == came["function"] == "MPI_Waitany"
+    assert expected["at"] == came["at"] == f"branch.c:{wait}" and "index" in expected["detail"]
+else:
+    assert facts["rank"] == 1 and facts["before"] == []
+    assert expected["detail"].startswith("the same ") and expected["end"] == "finished"
+    assert came["function"] == "MPI_Send" and came["at"] == f"branch.c:{send}"
+END
+        done
+    done
+    PROGRAM_BRANCH=tag run_apart "$REFRAIN" extract -q --rank 0 --json trace
+    expect_status 121
+    [[ $stderr != *"{"* ]]
+}
+
+@test "Open MPI: the facts of a difference" { check_json openmpi; }
+@test "MPICH: the facts of a difference" { check_json mpich; }
+
 # Sender and receiver differ at about the same time: either may be the first.
 more() { check_branch "$1" more "[01]" "  came " "branch.c:"; }
 less() { check_branch "$1" less "[01]" "  came "; }

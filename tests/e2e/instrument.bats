@@ -404,6 +404,9 @@ assert fact["file"] == fact["output"] == "recv.o"
 assert fact["calls"] >= len(fact["functions"]) > 3
 assert "mcapi_msg_recv" in fact["functions"]
 ' "$stderr"
+    run_apart "$REFRAIN" instrument -q --json recv.o
+    expect_status 0
+    [ -z "$output$stderr" ]
 }
 
 @test "the shell completes its options, files, and the compiler's command" {
