@@ -15,12 +15,18 @@
 #include "elf_facts.h"
 #include "text.h"
 
-bool rf_known_mpi(const char *name) {
-    static const char *const names[] = {"openmpi", "mpich", "mcapi", RF_NO_MESSAGES};
+bool rf_mpi_option(const char *name, struct rf_error *error) {
+    static const char *const names[] = {"openmpi", "mpich", "mcapi"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
+        if (!name || strcmp(name, names[i]) == 0)
             return true;
-    return false;
+    rf_fail(error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi, mpich and mcapi are known",
+            name);
+    return rf_hint(error, "refrain doctor");
+}
+
+const char *rf_mpi_package(const char *mpi) {
+    return mpi && strcmp(mpi, "mpich") == 0 ? "mpich" : "openmpi-bin";
 }
 
 bool rf_is_mpi(const char *name) {
@@ -246,6 +252,13 @@ static void look_at(const char *word, bool script, struct evidence *evidence) {
     free(path);
 }
 
+static bool hint_to_record(const char *option, char *const *command, struct rf_error *error) {
+    char *text = rf_command_text(command);
+    rf_hint(error, "refrain record%s%s -- %s", *option ? " " : "", option, text);
+    free(text);
+    return false;
+}
+
 static bool conclude(char *const *command, const char *launcher_mpi, const char *how,
                      const struct evidence *seen, bool threads, struct rf_detected *detected,
                      struct rf_error *error) {
@@ -273,7 +286,7 @@ static bool conclude(char *const *command, const char *launcher_mpi, const char 
                 "%s calls MCAPI, but not in Refrain's library: another one must have the same "
                 "binary interface",
                 seen->program_word);
-        return rf_hint(error, "refrain record -m mcapi COMMAND... if it has");
+        return hint_to_record("-m mcapi", command, error);
     }
     if (threads) {
         detected->mpi = RF_NO_MESSAGES;
@@ -291,10 +304,36 @@ static bool conclude(char *const *command, const char *launcher_mpi, const char 
         return true;
     }
     rf_fail(error, RF_EXIT_ENVIRONMENT,
-            "%s: no MPI found: neither the command nor an mpirun in PATH shows which one it uses",
+            "%s: no MPI found: neither the command nor an mpirun in PATH shows which one it uses, "
+            "and -m does not say; without messages, its threads can be recorded",
             command[0]);
-    return rf_hint(error,
-                   "refrain record -m openmpi COMMAND... or refrain record -m mpich COMMAND...");
+    return hint_to_record("--threads", command, error);
+}
+
+/* A file that cannot be run may be made so, or lie here but not in PATH. */
+static bool cannot_run(char *const *command, struct rf_error *error) {
+    const char *word = command[0];
+    struct stat facts;
+    rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s: %s", word, why_not(word));
+    if (strcmp(word, "mpirun") == 0 || strcmp(word, "mpiexec") == 0)
+        return rf_hint(error, "apt install %s", rf_mpi_package(NULL));
+    char *here = strchr(word, '/') ? rf_copy(word) : rf_text("./%s", word);
+    char *named = rf_named(here);
+    if (is_executable(here)) {
+        size_t count = 0;
+        while (command[count])
+            count++;
+        char **other = rf_allocate(count + 1, sizeof *other);
+        memcpy(other, command, count * sizeof *other);
+        other[0] = here;
+        hint_to_record("", other, error);
+        free(other);
+    } else if (stat(here, &facts) == 0 && S_ISREG(facts.st_mode)) {
+        rf_hint(error, "chmod +x%s", named);
+    }
+    free(named);
+    free(here);
+    return false;
 }
 
 /* What helps where nothing can be preloaded. */
@@ -305,15 +344,12 @@ static bool hint_at_linking(const char *word, bool mcapi, struct rf_error *error
 bool rf_detect(char *const *command, const char *wanted, bool threads, struct rf_detected *detected,
                struct rf_error *error) {
     *detected = (struct rf_detected){0};
-    if (wanted && !rf_known_mpi(wanted)) {
-        rf_fail(error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi, mpich and mcapi are known",
-                wanted);
-        return rf_hint(error, "refrain doctor");
-    }
+    bool recorded = threads && wanted && strcmp(wanted, RF_NO_MESSAGES) == 0;
+    if (!recorded && !rf_mpi_option(wanted, error))
+        return false;
     char *first = rf_find_executable(command[0]);
     if (!first)
-        return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot run %s: %s", command[0],
-                       why_not(command[0]));
+        return cannot_run(command, error);
     const char *how = "";
     detected->launcher = rf_launcher_of(first, &how);
     free(first);

@@ -37,8 +37,10 @@ void rf_detected_free(struct rf_detected *detected);
    that a process becomes in the end: the one of the user, or the interpreter of his script. */
 size_t rf_find_program(char *const *command, size_t from);
 
-/* Is this a name that -m takes? */
-bool rf_known_mpi(const char *name);
+/* Is this a name that -m takes, or none? */
+bool rf_mpi_option(const char *name, struct rf_error *error);
+/* The package that has it. */
+const char *rf_mpi_package(const char *mpi);
 /* Or is it the other way of passing messages? */
 bool rf_is_mpi(const char *name);
 /* What a program does first, as in "no rank called MPI_Init". */

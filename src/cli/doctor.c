@@ -259,45 +259,87 @@ static void print_json(const struct findings *findings, bool works) {
     json_decref(object);
 }
 
-/* Programs that use MCAPI need no launcher, and bring their library. */
-static bool examine_mcapi(struct findings *findings) {
+/* Programs that use MCAPI, or only threads, need no launcher. */
+static bool examine_alone(struct findings *findings, const char *topic, const char *name) {
     char said[160] = "";
-    char *adapter = rf_find_adapter("mcapi");
+    char *adapter = rf_find_adapter(name);
     bool works = adapter && run_probe(NULL, RF_LAUNCHER_NONE, adapter, said) == 1;
-    find(findings, "MCAPI", works ? GOOD : BAD,
-         !adapter ? rf_copy("librefrain-mcapi.so was not found")
+    find(findings, topic, works ? GOOD : BAD,
+         !adapter ? rf_text("librefrain-%s.so was not found", name)
          : works  ? rf_copy("the preload reaches programs")
                   : rf_text("the preload does not reach programs: %s", said));
     free(adapter);
     return works;
 }
 
+/* A program that is linked with no MPI has only threads to be recorded. What a script loads, nobody
+   knows before it runs: it is taken for one of the MPI that is here, if there is one. */
+static bool detect(const struct rf_options *options, struct rf_detected *detected,
+                   struct rf_error *error) {
+    if (!rf_detect(options->command, options->mpi, true, detected, error))
+        return false;
+    if (rf_is_mpi(detected->mpi) || strcmp(detected->mpi, "mcapi") == 0 || !detected->script)
+        return true;
+    struct rf_detected script;
+    struct rf_error ignored = {0};
+    if (rf_detect(options->command, NULL, false, &script, &ignored)) {
+        rf_detected_free(detected);
+        *detected = script;
+    } else {
+        rf_detected_free(&script);
+    }
+    return true;
+}
+
+static void describe_command(struct findings *findings, const struct rf_detected *detected) {
+    find(findings, "command", GOOD,
+         strcmp(detected->mpi, RF_NO_MESSAGES) == 0
+             ? rf_text("%s: refrain record --threads keeps the order of its threads",
+                       detected->because)
+             : rf_text("uses %s: %s", rf_mpi_title(detected->mpi), detected->because));
+}
+
+static bool any_bad(const struct findings *findings) {
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->list[i].verdict == BAD)
+            return true;
+    return false;
+}
+
+static void explain(const struct findings *findings, const char *only, struct rf_error *error) {
+    if (any_bad(findings)) {
+        rf_fail(error, RF_EXIT_ENVIRONMENT, "recording will not work here: see FAIL above");
+        return;
+    }
+    rf_fail(error, RF_EXIT_ENVIRONMENT,
+            "no program that uses %s can be recorded here: its launcher is not found in PATH",
+            only ? rf_mpi_title(only) : "MPI");
+    rf_hint(error, "apt install %s", rf_mpi_package(only));
+}
+
 int rf_verb_doctor(const struct rf_options *options) {
     struct findings findings = {0};
     struct rf_error error = {0};
     struct rf_detected detected = {0};
-    bool known =
-        !options->command || rf_detect(options->command, options->mpi, false, &detected, &error);
-    if (error.code == RF_EXIT_USAGE)
+    if (!rf_mpi_option(options->mpi, &error))
         return rf_report_error(&error);
-    if (options->command)
-        find(&findings, "command", known ? GOOD : BAD,
-             known ? rf_text("uses %s: %s", rf_mpi_title(detected.mpi), detected.because)
-                   : rf_copy(error.text));
+    bool known = !options->command || detect(options, &detected, &error);
+    if (options->command && known)
+        describe_command(&findings, &detected);
+    else if (options->command)
+        find(&findings, "command", BAD, rf_copy(error.text));
     const char *only = options->mpi ? options->mpi : detected.mpi;
-    if (only && !rf_known_mpi(only)) {
-        rf_fail(&error, RF_EXIT_USAGE, "--mpi %s: unknown MPI, openmpi, mpich and mcapi are known",
-                only);
-        rf_hint(&error, "refrain doctor");
-        return rf_report_error(&error);
-    }
     bool works = false;
     if (!only || strcmp(only, "openmpi") == 0)
         works = examine_mpi(&findings, "openmpi", RF_LAUNCHER_OPENMPI) || works;
     if (!only || strcmp(only, "mpich") == 0)
         works = examine_mpi(&findings, "mpich", RF_LAUNCHER_HYDRA) || works;
-    bool mcapi = (!only || !rf_is_mpi(only)) && examine_mcapi(&findings);
-    works = works || (mcapi && only); /* who names nothing has MPI in mind */
+    bool mcapi =
+        (!only || strcmp(only, "mcapi") == 0) && examine_alone(&findings, "MCAPI", "mcapi");
+    bool threads = examine_alone(&findings, "threads", RF_NO_MESSAGES);
+    /* Who names nothing has MPI in mind. */
+    works = works ||
+            (only && !rf_is_mpi(only) && (strcmp(only, RF_NO_MESSAGES) == 0 ? threads : mcapi));
     works = works && known;
     examine_disk(&findings);
     examine_debugging(&findings);
@@ -311,7 +353,7 @@ int rf_verb_doctor(const struct rf_options *options) {
     int code = RF_EXIT_OK;
     if (!works) {
         if (known)
-            rf_fail(&error, RF_EXIT_ENVIRONMENT, "recording will not work here: see FAIL above");
+            explain(&findings, only, &error);
         code = rf_report_error(&error);
     }
     for (size_t i = 0; i < findings.count; i++)

@@ -416,6 +416,7 @@ int rf_verb_record(const struct rf_options *options) {
     if (!check_scheme(options->scheme, &error) || !check_checksum(options->check, &error) ||
         !check_thread_order(options->thread_order, &error) ||
         (options->values && !rf_values_parse(options->values, values, &error)) ||
+        !rf_mpi_option(options->mpi, &error) ||
         !rf_detect(options->command, options->mpi, thread_order(options) != NULL, &detected,
                    &error) ||
         !fits(options->scheme, detected.mpi, &error) ||

@@ -201,7 +201,8 @@ static bool detect_same(const struct rf_options *options, const struct rf_rerun 
     /* What was settled for the recorded command need not be found out again. */
     bool settled = !options->mpi && !options->command;
     bool threads = recorded && strcmp(recorded, RF_NO_MESSAGES) == 0;
-    if (!rf_detect(rerun->replayed.command, settled ? recorded : options->mpi, threads, detected,
+    if (!rf_mpi_option(options->mpi, error) ||
+        !rf_detect(rerun->replayed.command, settled ? recorded : options->mpi, threads, detected,
                    error))
         return false;
     if (settled)

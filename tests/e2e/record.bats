@@ -250,6 +250,42 @@ check_preload() {
     expect_in "$output" "FAIL  command"
 }
 
+@test "doctor: without MPI threads can be recorded, and what is missing is named" {
+    mkdir empty
+    cp "$(type -P true)" program
+    run_apart env PATH="$PWD/empty" "$REFRAIN" doctor -- ./program
+    expect_status 0
+    [[ $output =~ "ok    command   the command names no MPI" ]]
+    [[ $output =~ "ok    threads   the preload reaches programs" ]]
+    [[ $output != *"MPICH"* ]]
+    run_apart env PATH="$PWD/empty" "$REFRAIN" doctor
+    expect_status 123
+    expect_in "$output" "ok    threads "
+    [ "$stderr" = "refrain: no program that uses MPI can be recorded here: its launcher is not found in PATH
+hint: apt install openmpi-bin" ]
+    run_apart env PATH="$PWD/empty" "$REFRAIN" doctor --mpi mpich
+    expect_status 123
+    expect_in "$stderr" "hint: apt install mpich"
+    run_apart env PATH="$PWD/empty" "$REFRAIN" record ./program 'two words'
+    expect_status 123
+    [ "${stderr##*$'\n'}" = "hint: refrain record --threads -- ./program 'two words'" ]
+}
+
+@test "a command that cannot be run: a hint where one helps" {
+    mkdir empty
+    cp "$(type -P true)" program
+    run_apart "$REFRAIN" record program 'two words'
+    expect_status 123
+    [ "${stderr##*$'\n'}" = "hint: refrain record -- ./program 'two words'" ]
+    chmod -x program
+    run_apart "$REFRAIN" record ./program
+    expect_status 123
+    [ "${stderr##*$'\n'}" = "hint: chmod +x ./program" ]
+    run_apart env PATH="$PWD/empty" "$REFRAIN" record mpirun -n 2 ./program
+    expect_status 123
+    [ "${stderr##*$'\n'}" = "hint: apt install openmpi-bin" ]
+}
+
 # Rank 0 kills the launcher, goes on receiving, and counts in a file how far it came.
 @test "Open MPI: what a rank does after its launcher is gone belongs to the recording" {
     compile openmpi orphan << 'END_OF_PROGRAM'
