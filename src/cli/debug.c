@@ -74,7 +74,8 @@ static bool find_tools(struct rf_debug *debug, struct rf_error *error) {
     if (!debug->script)
         return rf_fail(error, RF_EXIT_ENVIRONMENT,
                        "refrain-gdb.py: not found: it is installed in "
-                       "share/refrain");
+                       "share/refrain") ||
+               rf_hint(error, "make install");
     debug->adapter = rf_rerun_adapter(&debug->rerun, error);
     return debug->adapter != NULL;
 }

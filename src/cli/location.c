@@ -54,7 +54,9 @@ static bool take_named(struct rf_new_trace *trace, const char *output, struct rf
     free(parent);
     trace->created = mkdir(output, 0777) == 0;
     if (!trace->created && errno != EEXIST)
-        return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot create %s: %s", output, strerror(errno));
+        return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot create %s: %s", output,
+                       strerror(errno)) ||
+               rf_hint(error, "refrain record -o DIR COMMAND...");
     if (!trace->created && !is_empty(output)) {
         rf_fail(error, RF_EXIT_ENVIRONMENT,
                 "%s: already exists and is not an empty directory; a trace is never overwritten",
@@ -67,7 +69,8 @@ static bool take_named(struct rf_new_trace *trace, const char *output, struct rf
     }
     if (access(output, W_OK | X_OK) != 0)
         return rf_fail(error, RF_EXIT_ENVIRONMENT, "cannot write into %s: %s", output,
-                       strerror(errno));
+                       strerror(errno)) ||
+               rf_hint(error, "refrain record -o DIR COMMAND...");
     trace->shown = rf_copy(output);
     return true;
 }

@@ -121,6 +121,7 @@ json_t *rf_manifest_load(const char *directory, bool *damaged, struct rf_error *
         rf_fail(error, RF_EXIT_TRACE,
                 "%s: format %lld is of another version of Refrain; this one reads format %d", path,
                 format_of(manifest), RF_MANIFEST_FORMAT);
+        rf_hint(error, "refrain --version");
     }
     if (damage) {
         char *named = rf_named(rf_shown_path(directory));

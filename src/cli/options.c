@@ -108,10 +108,31 @@ static bool refuse(const struct rf_verb *verb, const char *word, char letter, bo
     return rf_hint(error, "refrain %s -h", verb->name);
 }
 
-static bool surplus(const struct rf_verb *verb, const char *word, struct rf_error *error) {
+/* The option that the verb has with just this spelling, or NULL. */
+static const struct rf_option *find_option(const struct rf_verb *verb, const char *word) {
+    const struct rf_option *found = NULL;
+    for (size_t i = 0; i < rf_option_count; i++) {
+        const struct rf_option *option = &rf_option_table[i];
+        bool same =
+            word[0] == '-' && (word[1] == '-' ? option->name && strcmp(word + 2, option->name) == 0
+                                              : word[1] && word[1] == option->letter && !word[2]);
+        if (same && rf_verb_takes(verb, option))
+            found = option;
+    }
+    return found;
+}
+
+static bool surplus(const struct rf_verb *verb, const char *word, const char *trace,
+                    struct rf_error *error) {
     if (word[0] == '-' && word[1]) {
+        const struct rf_option *option = trace ? find_option(verb, word) : NULL;
         rf_fail(error, RF_EXIT_USAGE, "%s: options come before other words", word);
-        return rf_hint(error, "refrain %s %s", verb->name, verb->synopsis);
+        if (!option || option->argument)
+            return rf_hint(error, "refrain %s -h", verb->name);
+        char *named = rf_named(trace);
+        rf_hint(error, "refrain %s %s%s", verb->name, word, named);
+        free(named);
+        return false;
     }
     rf_fail(error, RF_EXIT_USAGE, "%s: %s takes no such word", word, verb->name);
     return rf_hint(error, "refrain %s -h", verb->name);
@@ -150,7 +171,7 @@ static bool operands(const struct rf_verb *verb, char **words, bool dashes,
         if (dashes && !*words)
             return rf_fail(error, RF_EXIT_USAGE, "%s: the command after -- is missing",
                            verb->name) ||
-                   rf_hint(error, "refrain %s %s", verb->name, verb->synopsis);
+                   rf_hint(error, "refrain %s -h", verb->name);
         if (dashes) {
             options->command = words;
             return true;
@@ -163,7 +184,7 @@ static bool operands(const struct rf_verb *verb, char **words, bool dashes,
             options->files = words;
         for (size_t i = 0; !dashes && words[i]; i++)
             if (words[i][0] == '-')
-                return surplus(verb, words[i], error);
+                return surplus(verb, words[i], NULL, error);
         if (*words || options->libs)
             return true;
         rf_fail(error, RF_EXIT_USAGE, "%s: the %s missing", verb->name,
@@ -175,22 +196,13 @@ static bool operands(const struct rf_verb *verb, char **words, bool dashes,
     case RF_TAKES_NOTHING:
         break;
     }
-    return !*words || surplus(verb, *words, error);
+    return !*words || surplus(verb, *words, options->trace, error);
 }
 
 /* What is ours among the words of another program: the first ones, spelt in full. */
 static char **own_words(const struct rf_verb *verb, char **words, struct rf_options *options) {
     for (; *words; words++) {
-        const struct rf_option *found = NULL;
-        for (size_t i = 0; i < rf_option_count; i++) {
-            const struct rf_option *option = &rf_option_table[i];
-            const char *word = *words;
-            bool same = word[0] == '-' &&
-                        (word[1] == '-' ? option->name && strcmp(word + 2, option->name) == 0
-                                        : word[1] && word[1] == option->letter && !word[2]);
-            if (same && rf_verb_takes(verb, option))
-                found = option;
-        }
+        const struct rf_option *found = find_option(verb, *words);
         if (!found)
             break;
         *(bool *)((char *)options + found->field) = true;
@@ -248,7 +260,7 @@ bool rf_parse_options(const struct rf_verb *verb, int argc, char **argv, struct 
             if (found == LONG_BASE + (int)i ||
                 (found < LONG_BASE && rf_option_table[i].letter == found)) {
                 if (!store(&rf_option_table[i], optarg, options, error))
-                    return false;
+                    return rf_hint(error, "refrain %s -h", verb->name);
                 break;
             }
     }

@@ -23,7 +23,8 @@ bool rf_race_detection_choose(struct rf_race_detection *detection, const struct 
     detection->script = detected->script;
     detection->openmp_unseen = detected->openmp_unseen;
     if (strcmp(detected->mpi, "mcapi") == 0)
-        return rf_fail(error, RF_EXIT_USAGE, "--race-detect: is not for programs that use MCAPI");
+        return rf_fail(error, RF_EXIT_USAGE, "--race-detect: is not for programs that use MCAPI") ||
+               rf_hint(error, "refrain replay%s", rerun->named);
     if (!has_order_of_threads(&rerun->summary)) {
         rf_fail(error, RF_EXIT_USAGE,
                 "--race-detect: %s has no order of threads: the program created none, or it was "

@@ -337,12 +337,14 @@ static int judge_end(const struct rf_replayed *replayed, enum rf_launcher launch
         status = (int)json_integer_value(recorded_status);
     if (*verdict != RF_VERDICT_BROKE_OFF)
         return status;
-    if (unfinished)
+    if (unfinished) {
         rf_report_lost_rank(replayed, unfinished);
-    else
+    } else {
         rf_say("the replay broke off: only %zu of %d ranks called %s", supervision->count,
                replayed->summary->size,
                strrchr(rf_begin_of(rf_manifest_mpi(replayed->manifest)), ' ') + 1);
+        rf_hint_info(replayed);
+    }
     return RF_EXIT_DIVERGED;
 }
 

@@ -76,10 +76,13 @@ static void refuse_other_library(void) {
         strstr(version, RF_ABI_VERSION_TEXT))
         return;
     version[strcspn(version, "\n")] = 0;
+    const char *other = strstr(version, "MPICH")      ? "record --mpi mpich COMMAND..."
+                        : strstr(version, "Open MPI") ? "record --mpi openmpi COMMAND..."
+                                                      : "doctor";
     fprintf(stderr,
             "refrain: the program does not use " RF_ABI_VERSION_TEXT ": it runs on %s\n"
-            "hint: choose the library with --mpi\n",
-            *version ? version : "no MPI that is known");
+            "hint: refrain %s\n",
+            *version ? version : "no MPI that is known", other);
     _exit(RF_EXIT_ENVIRONMENT);
 }
 

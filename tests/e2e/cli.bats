@@ -82,9 +82,12 @@ hint: refrain record -h" ]
     run_apart "$REFRAIN" info somewhere --json
     expect_status 120
     [ "$stderr" = "refrain: --json: options come before other words
-hint: refrain info [options] [TRACE]" ]
+hint: refrain info --json somewhere" ]
     run_apart "$REFRAIN" replay somewhere --quiet
     expect_status 120
+    run_apart "$REFRAIN" dump somewhere --limit 3
+    expect_status 120
+    [ "${stderr##*$'\n'}" = "hint: refrain dump -h" ]
 }
 
 @test "too many words: 120" {
@@ -103,6 +106,7 @@ hint: refrain record mpirun -n 4 ./program" ]
     expect_status 120
     run_apart "$REFRAIN" replay --
     expect_status 120
+    [ "${stderr##*$'\n'}" = "hint: refrain replay -h" ]
     run_apart "$REFRAIN" doctor --
     expect_status 120
 }
@@ -114,7 +118,8 @@ hint: refrain record mpirun -n 4 ./program" ]
     expect_status 120
     run_apart "$REFRAIN" dump --limit 3x
     expect_status 120
-    expect_in "$stderr" "--limit 3x: not a whole number"
+    [ "$stderr" = "refrain: --limit 3x: not a whole number
+hint: refrain dump -h" ]
 }
 
 @test "numbers that are too large: 120, and called so" {
@@ -141,10 +146,15 @@ hint: refrain record mpirun -n 4 ./program" ]
 }
 
 @test "an unknown MPI: 120" {
-    run_apart "$REFRAIN" record -m lam touch ran
-    expect_status 120
-    expect_in "$stderr" "--mpi lam: unknown MPI"
-    [ ! -e ran ]
+    for verb in record "record --threads" doctor; do
+        for name in lam threads; do
+            # shellcheck disable=SC2086
+            run_apart "$REFRAIN" $verb -m $name -- touch ran
+            expect_status 120
+            expect_in "$stderr" "--mpi $name: unknown MPI"
+            [ ! -e ran ]
+        done
+    done
 }
 
 @test "-h after every verb: usage on standard output" {
