@@ -8,6 +8,7 @@
 #include "detect.h"
 #include "install.h"
 #include "messages.h"
+#include "processes.h"
 #include "text.h"
 
 static bool number_after(char *colon, uint64_t *value) {
@@ -69,6 +70,12 @@ static bool find_tools(struct rf_debug *debug, struct rf_error *error) {
     if (!debug->gdb) {
         rf_fail(error, RF_EXIT_ENVIRONMENT, "gdb: not found in PATH");
         return rf_hint(error, "apt-get install gdb");
+    }
+    if (!rf_may_trace()) {
+        rf_fail(
+            error, RF_EXIT_ENVIRONMENT,
+            "gdb: cannot start programs here: ptrace is forbidden, as it is in some containers");
+        return rf_hint(error, "refrain doctor");
     }
     debug->script = rf_find_gdb_script();
     if (!debug->script)

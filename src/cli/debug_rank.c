@@ -115,10 +115,17 @@ int rf_debug_extract(struct rf_debug *debug, const bool *marked, bool some) {
     }
     rf_signals_guard(child);
     int status = child > 0 ? rf_launch_wait(child) : -1;
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : RF_EXIT_BUG;
-    if (code == RF_EXIT_OK)
+    if (child < 0) {
+        rf_say("nothing extracted: no process could be started");
+        return RF_EXIT_ENVIRONMENT;
+    }
+    if (!WIFEXITED(status)) {
+        rf_say("nothing extracted: the extraction was ended by signal %d", WTERMSIG(status));
+        return RF_EXIT_BUG;
+    }
+    if (WEXITSTATUS(status) == RF_EXIT_OK)
         put_input_back(&input);
-    return code;
+    return WEXITSTATUS(status);
 }
 
 /* What the script is to do, as a file in the run directory; its path, or NULL. */
@@ -166,11 +173,14 @@ static int run_gdb(const struct rf_debug *debug, const struct rf_start *start, c
         setenv("REFRAIN_TASK", task, 1);
         /* gdb starts programs through it, and people's own ones may read files and talk. */
         setenv("SHELL", "/bin/sh", 1);
+        /* Before the files of the user, who may know better. */
+        const char *style = rf_no_colour() ? "set style enabled off" : "echo";
         if (debug->options->batch)
             execl(debug->gdb, "gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off",
-                  "-x", debug->script, start->executable, (char *)NULL);
+                  "-iex", style, "-x", debug->script, start->executable, (char *)NULL);
         else
-            execl(debug->gdb, "gdb", "-q", "-x", debug->script, start->executable, (char *)NULL);
+            execl(debug->gdb, "gdb", "-q", "-iex", style, "-x", debug->script, start->executable,
+                  (char *)NULL);
         _exit(RF_EXIT_ENVIRONMENT);
     }
     rf_signals_guard(child);

@@ -19,6 +19,7 @@
 #include "location.h"
 #include "messages.h"
 #include "options.h"
+#include "processes.h"
 #include "text.h"
 #include "utf8.h"
 
@@ -227,8 +228,11 @@ static void examine_debugging(struct findings *findings) {
         scope = 0;
     if (file)
         fclose(file);
-    find(findings, "ptrace", scope > 1 && geteuid() != 0 ? DOUBTFUL : GOOD,
-         rf_text("%s", scope == 0   ? "unrestricted"
+    bool may = rf_may_trace();
+    find(findings, "ptrace", !may || (scope > 1 && geteuid() != 0) ? DOUBTFUL : GOOD,
+         rf_text("%s", !may         ? "forbidden: gdb cannot start programs; a container must "
+                                      "allow it (docker run --cap-add SYS_PTRACE)"
+                       : scope == 0 ? "unrestricted"
                        : scope == 1 ? "a debugger can start ranks, not attach to others"
                                     : "restricted to the administrator"));
 }

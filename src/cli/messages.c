@@ -8,10 +8,14 @@
 
 #include "text.h"
 
-struct rf_colours rf_colours_of(int descriptor) {
+bool rf_no_colour(void) {
     const char *none = getenv("NO_COLOR");
+    return none && *none;
+}
+
+struct rf_colours rf_colours_of(int descriptor) {
     const char *terminal = getenv("TERM");
-    if (!isatty(descriptor) || (none && *none) || (terminal && strcmp(terminal, "dumb") == 0))
+    if (!isatty(descriptor) || rf_no_colour() || (terminal && strcmp(terminal, "dumb") == 0))
         return (struct rf_colours){"", "", "", "", ""};
     return (struct rf_colours){"\033[1m", "\033[31m", "\033[32m", "\033[2m", "\033[0m"};
 }

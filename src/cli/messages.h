@@ -3,6 +3,7 @@
 #define RF_CLI_MESSAGES_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "trace/error.h"
 
@@ -18,5 +19,7 @@ struct rf_colours {
     const char *strong, *bad, *good, *dim, *off;
 };
 struct rf_colours rf_colours_of(int descriptor);
+/* Does the user want none anywhere? */
+bool rf_no_colour(void);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -120,4 +121,15 @@ int rf_stop_launcher(pid_t launcher) {
     /* What is left did not listen, or lost its parent. */
     rf_kill_descendants(launcher, &status);
     return status;
+}
+
+bool rf_may_trace(void) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1);
+    int status = 0;
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
+        ;
+    return !WIFEXITED(status) || WEXITSTATUS(status) == 0;
 }

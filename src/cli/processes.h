@@ -15,6 +15,8 @@ int rf_stop_launcher(pid_t launcher);
 void rf_kill_descendants(pid_t launcher, int *status);
 /* How long a process has computed so far, in the kernel's ticks; 0 if that cannot be known. */
 uint64_t rf_process_time(pid_t process);
+/* Is a debugger allowed to start programs here? Containers may forbid it. */
+bool rf_may_trace(void);
 /* Is a process of this host gone (or only waiting to be collected)? */
 bool rf_process_gone(pid_t process);
 

@@ -222,6 +222,75 @@ END
     [ ! -e refrain.data/latest/rank-0.start ]
 }
 
+# compile_forbidder: ./forbid COMMAND... runs it without ptrace, as in some containers.
+compile_forbidder() {
+    cat > forbid.c << 'END'
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    struct sock_filter filter[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ptrace, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof filter / sizeof *filter, filter};
+    return argc < 2 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) || execvp(argv[1], argv + 1);
+}
+END
+    cc -o forbid forbid.c
+}
+
+@test "debug: where ptrace is forbidden: 123, and nothing is run" {
+    launch openmpi 2 recv_wildcard
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text
+    compile_forbidder
+    run_apart ./forbid "$REFRAIN" debug --rank 0 --batch backtrace
+    expect_status 123
+    [ -z "$output" ]
+    expect_in "$stderr" "gdb: cannot start programs here: ptrace is forbidden"
+    expect_in "$stderr" "hint: refrain doctor"
+    [ ! -e refrain.data/latest/rank-0.start ]
+    run_apart ./forbid "$REFRAIN" doctor
+    expect_status 0
+    [[ $output =~ "note  ptrace    forbidden" ]]
+}
+
+@test "debug: an extraction that is killed is told of" {
+    launch openmpi 2 recv_wildcard
+    cat > start << END
+#!/bin/sh
+[ ! -e deadly ] || kill -KILL \$PPID
+exec ${launch[*]}
+END
+    chmod +x start
+    "$REFRAIN" record -q -m openmpi ./start > recorded.text
+    touch deadly
+    run_apart "$REFRAIN" debug -q --rank 0 --batch backtrace
+    expect_status 125
+    expect_in "$stderr" "refrain: nothing extracted: the extraction was ended by signal 9"
+}
+
+@test "debug: NO_COLOR reaches gdb" {
+    launch openmpi 2 recv_wildcard
+    "$REFRAIN" record -q "${launch[@]}" > recorded.text
+    "$REFRAIN" extract -q --rank 0 > extracted.text
+    for colour in 1 ''; do
+        # With --batch, or without a terminal, gdb has no styles.
+        printf 'show style enabled\nquit\n' > input
+        NO_COLOR=$colour HOME=$PWD TERM=xterm run_apart timeout $PATIENCE script -qec \
+            "'$REFRAIN' debug --rank 0" typescript < input
+        expect_in "$output" "CLI output styling is $([ -n "$colour" ] && echo disabled || echo enabled)."
+    done
+}
+
 @test "info says what was extracted; check and ls take it as it is" {
     launch openmpi 3 recv_wildcard
     "$REFRAIN" record -q "${launch[@]}" > recorded.text
