@@ -82,19 +82,35 @@ static int manual(const char *name, const char *path) {
     return fflush(stdout) == 0 ? RF_EXIT_OK : RF_EXIT_BUG;
 }
 
-static bool takes_traces(const struct rf_verb *verb) {
-    return verb->operands == RF_TAKES_TRACE || verb->operands == RF_TAKES_TRACE_AND_COMMAND ||
-           verb->operands == RF_TAKES_TRACE_BETWEEN;
-}
-
 static bool takes_command(const struct rf_verb *verb) {
     return verb->operands == RF_TAKES_COMMAND || verb->operands == RF_TAKES_OPTIONAL_COMMAND ||
            verb->operands == RF_TAKES_TRACE_AND_COMMAND ||
            verb->operands == RF_TAKES_TRACE_BETWEEN || verb->operands == RF_TAKES_FILES;
 }
 
+static const char *bash_operand(const struct rf_verb *verb) {
+    switch (verb->operands) {
+    case RF_TAKES_COMMAND:
+    case RF_TAKES_OPTIONAL_COMMAND:
+        return "command";
+    case RF_TAKES_TRACE:
+    case RF_TAKES_TRACE_AND_COMMAND:
+        return "trace";
+    case RF_TAKES_TRACE_BETWEEN:
+        return "between";
+    case RF_TAKES_NAME:
+        return "bench";
+    case RF_TAKES_FILES:
+    case RF_TAKES_WORDS:
+        return "file";
+    case RF_TAKES_NOTHING:
+        break;
+    }
+    return "nothing";
+}
+
 static void bash_verb(const struct rf_verb *verb) {
-    printf("    %s)\n        options='", verb->name);
+    printf("    %s)\n      options='", verb->name);
     bool first = true;
     for (size_t i = 0; i < rf_option_count; i++) {
         const struct rf_option *option = &rf_option_table[i];
@@ -106,17 +122,41 @@ static void bash_verb(const struct rf_verb *verb) {
             printf("%s-%c", first ? "" : " ", option->letter);
         first = false;
     }
-    printf("'\n        operand=%s ;;\n", takes_traces(verb)                   ? "trace"
-                                         : verb->operands == RF_TAKES_NAME    ? "bench"
-                                         : verb->operands == RF_TAKES_NOTHING ? "nothing"
-                                                                              : "command");
+    fputs("'\n      arguments=' ", stdout);
+    for (size_t i = 0; i < rf_option_count; i++) {
+        const struct rf_option *option = &rf_option_table[i];
+        if (!option->argument || !rf_verb_takes(verb, option))
+            continue;
+        if (option->letter)
+            printf("-%c ", option->letter);
+        if (option->name)
+            printf("--%s ", option->name);
+    }
+    printf("'\n      dashes=%d operand=%s ;;\n", takes_command(verb), bash_operand(verb));
+}
+
+static void bash_argument(const struct rf_option *option) {
+    const char *words = option->completion;
+    fputs("      ", stdout);
+    if (option->letter)
+        printf("-%c|", option->letter);
+    printf("--%s) ", option->name);
+    if (strcmp(words, "@directories") == 0)
+        puts("COMPREPLY=($(compgen -d -- \"$current\")) ;;");
+    else if (words[0] == ',')
+        printf("COMPREPLY=($(compgen -P \"${current%%\"${current##*,}\"}\" -W '%s' -- "
+               "\"${current##*,}\")) ;;\n",
+               words + 1);
+    else
+        printf("COMPREPLY=($(compgen -W '%s' -- \"$current\")) ;;\n", words);
 }
 
 static void bash(void) {
     fputs("# bash completion for refrain; generated from its table of verbs and options.\n"
           "_refrain() {\n"
           "  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-          "  local verb=${COMP_WORDS[1]} options='' operand=nothing place word\n"
+          "  local verb=${COMP_WORDS[1]} options='' arguments='' operand=nothing place word\n"
+          "  local -i at dashes=0 command=0 operands=0\n"
           "  COMPREPLY=()\n"
           "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
           "    COMPREPLY=($(compgen -W '-h --help --version",
@@ -126,36 +166,62 @@ static void bash(void) {
     fputs("' -- \"$current\"))\n    return\n  fi\n  case $verb in\n", stdout);
     for (size_t i = 0; i < RF_VERBS; i++)
         bash_verb(&rf_verbs[i]);
-    fputs("    *) return ;;\n  esac\n  case $previous in\n", stdout);
-    for (size_t i = 0; i < rf_option_count; i++) {
-        const struct rf_option *option = &rf_option_table[i];
-        if (!option->argument || !option->name)
-            continue;
-        fputs("    ", stdout);
-        if (option->letter)
-            printf("-%c|", option->letter);
-        printf("--%s) ", option->name);
-        if (strcmp(option->completion, "@directories") == 0)
-            fputs("COMPREPLY=($(compgen -d -- \"$current\")); ", stdout);
-        else
-            printf("COMPREPLY=($(compgen -W '%s' -- \"$current\")); ", option->completion);
-        fputs("return ;;\n", stdout);
-    }
+    fputs("    *) return ;;\n"
+          "  esac\n"
+          "  # Where do options end, and where does a command line of its own begin?\n"
+          "  for ((at = 2; at < COMP_CWORD && !command; at++)); do\n"
+          "    word=${COMP_WORDS[at]}\n"
+          "    if [ \"$word\" = -- ] && ((dashes)); then\n"
+          "      command=at+1\n"
+          "    elif [[ $word == -* && $word != -- && -n $options ]]; then\n"
+          "      if [ \"${COMP_WORDS[at+1]}\" = = ]; then\n"
+          "        at+=2\n"
+          "      elif [[ $arguments == *\" $word \"* ]]; then\n"
+          "        at+=1\n"
+          "      fi\n"
+          "    elif [ \"$operand\" = command ]; then\n"
+          "      command=at\n"
+          "    else\n"
+          "      [ \"$word\" = -- ] || operands+=1\n"
+          "      [ \"$operand\" = between ] || options=''\n"
+          "    fi\n"
+          "  done\n"
+          "  if ((command)); then\n"
+          "    ((COMP_CWORD > command)) || COMPREPLY=($(compgen -c -- \"$current\"))\n"
+          "    COMPREPLY+=($(compgen -f -- \"$current\"))\n"
+          "    return\n"
+          "  fi\n"
+          "  if ((at > COMP_CWORD)); then\n"
+          "    [ \"$previous\" = = ] && previous=${COMP_WORDS[COMP_CWORD-2]}\n"
+          "    case $previous in\n",
+          stdout);
+    for (size_t i = 0; i < rf_option_count; i++)
+        if (rf_option_table[i].argument && rf_option_table[i].name)
+            bash_argument(&rf_option_table[i]);
     fputs(
-        "  esac\n"
+        "    esac\n"
+        "    return\n"
+        "  fi\n"
         "  if [[ $current == -* ]]; then\n"
         "    COMPREPLY=($(compgen -W \"$options\" -- \"$current\"))\n"
         "    return\n"
         "  fi\n"
         "  case $operand in\n"
-        "    trace)\n"
+        "    trace|between)\n"
+        "      ((operands)) && return\n"
         "      place=${REFRAIN_DIR:-refrain.data}\n"
         "      for word in \"$place\"/*/manifest.json; do\n"
         "        [ -e \"$word\" ] && COMPREPLY+=($(compgen -W \"${word%/manifest.json}\" -- "
         "\"$current\"))\n"
         "      done\n"
         "      COMPREPLY+=($(compgen -d -- \"$current\")) ;;\n"
-        "    bench) COMPREPLY=($(compgen -W \"$(refrain bench 2>/dev/null)\" -- \"$current\")) ;;\n"
+        "    bench)\n"
+        "      if ((operands)); then\n"
+        "        COMPREPLY=($(compgen -f -- \"$current\"))\n"
+        "      else\n"
+        "        COMPREPLY=($(compgen -W \"$(refrain bench 2>/dev/null)\" -- \"$current\"))\n"
+        "      fi ;;\n"
+        "    file) COMPREPLY=($(compgen -f -- \"$current\")) ;;\n"
         "    command) COMPREPLY=($(compgen -c -- \"$current\") $(compgen -f -- \"$current\")) ;;\n"
         "  esac\n"
         "}\n"
@@ -193,6 +259,8 @@ static void zsh_option(const struct rf_option *option) {
         }
         if (option->argument && strcmp(option->completion, "@directories") == 0)
             fputs("_files -/", stdout);
+        else if (option->argument && option->completion[0] == ',')
+            printf(" _values -s , %s %s", option->name, option->completion + 1);
         else if (option->argument && *option->completion)
             printf("(%s)", option->completion);
         fputs("' \\\n", stdout);
@@ -240,7 +308,8 @@ static void zsh(void) {
         printf("    %s)\n", rf_verbs[i].name);
         if (takes_command(&rf_verbs[i]))
             puts("      _refrain_command && return");
-        fputs("      _arguments -S -A '-*' \\\n", stdout);
+        bool between = rf_verbs[i].operands == RF_TAKES_TRACE_BETWEEN;
+        printf("      _arguments -S%s \\\n", between ? "" : " -A '-*'");
         for (size_t j = 0; j < rf_option_count; j++)
             if (rf_verb_takes(&rf_verbs[i], &rf_option_table[j]))
                 zsh_option(&rf_option_table[j]);

@@ -52,7 +52,7 @@ struct rf_option {
     const char *name, *argument;
     enum rf_option_type type;
     size_t field;
-    const char *completion; /* words, or "@directories" */
+    const char *completion; /* words, after a comma if several may be given; or "@directories" */
     unsigned verbs;
     const char *help;
 };

@@ -158,7 +158,7 @@ hint: refrain dump -h" ]
 }
 
 @test "-h after every verb: usage on standard output" {
-    for verb in record replay info dump check ls doctor instrument cc fc bench; do
+    for verb in record replay extract debug info dump check ls doctor instrument cc fc bench; do
         run_apart "$REFRAIN" $verb -h
         expect_status 0
         expect_in "$output" "usage: refrain $verb"
@@ -168,7 +168,7 @@ hint: refrain dump -h" ]
 }
 
 @test "--help shows the manual page, or the short help where there is none" {
-    for verb in record replay info dump check ls doctor instrument cc fc bench; do
+    for verb in record replay extract debug info dump check ls doctor instrument cc fc bench; do
         run_apart "$REFRAIN" $verb --help
         expect_status 0
         expect_in "$output" "refrain $verb"
@@ -199,24 +199,64 @@ hint: refrain dump -h" ]
 @test "the manual pages have the options of the table" {
     folder=$(dirname "$REFRAIN")/man
     [ -d "$folder" ] || missing "no manual pages in the build tree"
-    for verb in record replay info dump check ls doctor instrument cc fc bench; do
+    for verb in record replay extract debug info dump check ls doctor instrument cc fc bench; do
         for option in $("$REFRAIN" $verb -h | grep -o -e '--[a-z-]*'); do
             grep -q -e "${option//-/\\\\-}" "$folder/refrain-$verb.1"
         done
     done
 }
 
-@test "bash completes verbs, options and choices" {
+# expect_bash WORD... : MATCH...: what bash offers for the last word, in any order.
+expect_bash() {
+    COMP_WORDS=(refrain)
+    while [ "$1" != : ]; do
+        COMP_WORDS+=("$1")
+        shift
+    done
+    shift
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    _refrain || true # where there is nothing to offer
+    [ "$(printf '%s\n' "${COMPREPLY[@]}" | sort -u)" = "$(printf '%s\n' "$@" | sort -u)" ] || {
+        printf 'after "%s": %s\n' "${COMP_WORDS[*]}" "${COMPREPLY[*]}"
+        return 1
+    }
+}
+
+@test "bash completes verbs, options, choices, traces and commands" {
     eval "$("$REFRAIN" --generate bash)"
-    COMP_WORDS=(refrain re) COMP_CWORD=1
-    _refrain
-    [ "${COMPREPLY[*]}" = "record replay" ]
-    COMP_WORDS=(refrain replay --st) COMP_CWORD=2
-    _refrain
-    [ "${COMPREPLY[*]}" = "--stall-timeout" ]
-    COMP_WORDS=(refrain record -m '') COMP_CWORD=3
-    _refrain
-    [ "${COMPREPLY[*]}" = "openmpi mpich mcapi" ]
+    mkdir commands elsewhere
+    printf '#!/bin/sh\n' > commands/mpi-of-this-test
+    chmod +x commands/mpi-of-this-test
+    mkdir -p traces/app-1
+    touch traces/app-1/manifest.json
+    export PATH=$PWD/commands:$PATH REFRAIN_DIR=traces
+    expect_bash re : record replay
+    expect_bash --v : --version
+    expect_bash replay --st : --stall-timeout
+    expect_bash record -m '' : openmpi mpich mcapi
+    expect_bash record -q --mpi = mp : mpich
+    expect_bash record --output e : elsewhere
+    expect_bash record --values ti : time
+    expect_bash record --values time,r : time,random
+    expect_bash record --values time,random,p : time,random,pid
+    expect_bash info traces/a : traces/app-1
+    expect_bash dump --rank 0 t : traces traces/app-1
+    expect_bash dump traces/app-1 --l :
+    expect_bash extract traces/app-1 --ra : --rank
+    expect_bash extract traces/app-1 t :
+    expect_bash debug traces/app-1 --rank 0 --ev : --event
+    expect_bash record -q mpi-of : mpi-of-this-test
+    # What follows the command are its own words.
+    expect_bash record -q mpi-of-this-test -o e : elsewhere
+    expect_bash record -q mpi-of-this-test -s '' : commands elsewhere traces
+    expect_bash record -q mpi-of-this-test --th :
+    for line in "record -q --" "replay --" "replay traces/app-1 --" "extract --rank 0 traces/app-1 --" "debug --" \
+        "doctor --" "instrument --"; do
+        # shellcheck disable=SC2086
+        expect_bash $line mpi-of : mpi-of-this-test
+        # shellcheck disable=SC2086
+        expect_bash $line mpi-of-this-test -m e : elsewhere
+    done
 }
 
 # expect_zsh LINE MATCH...: what zsh offers after the line, in any order.
@@ -245,6 +285,11 @@ expect_zsh() {
     expect_zsh "refrain --v" --version
     expect_zsh "refrain replay --st" --stall-timeout
     expect_zsh "refrain record -m " openmpi mpich mcapi
+    expect_zsh "refrain record --values ti" time
+    expect_zsh "refrain record --values time,r" random
+    expect_zsh "refrain extract traces/app-1 --ra" --rank
+    expect_zsh "refrain debug traces/app-1 --rank 0 --ev" --event
+    expect_zsh "refrain replay traces/app-1 --ra"
     expect_zsh "refrain record --output e" elsewhere
     expect_zsh "refrain info traces/" traces/app-1 app-1
     expect_zsh "refrain dump --rank 0 t" traces/app-1 traces
