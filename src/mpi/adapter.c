@@ -205,7 +205,41 @@ static void compare_outcome(const struct rf_here *here, int code) {
     }
 }
 
-void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses) {
+/* A persistent request that is inactive has an empty status. */
+static bool is_inactive(MPI_Request request) {
+    MPI_Status status;
+    int flag = 0;
+    if (rf_alone() || rf_unasked_any() || rf_asking_completes())
+        return false;
+    MPI_Errhandler handler = rf_errors_aside();
+    rf_library.Request_get_status(request, &flag, &status);
+    rf_errors_back(handler);
+    return flag && status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG;
+}
+
+/* Whether the call failed before it looked at its requests. */
+static bool is_refused(int32_t class) {
+    return class == MPI_ERR_REQUEST || class == MPI_ERR_ARG || class == MPI_ERR_COUNT;
+}
+
+/* The classes of the single requests belong to the error of a call for all of them: statuses have
+   them where the call says so. Else it returned the error of one, or the program wants no statuses,
+   and what is still there was left alone. Returns how many there are. */
+static int classes_of_all(int32_t class, int count, const MPI_Request *requests,
+                          const MPI_Status *statuses, int32_t *classes) {
+    bool told = class == MPI_ERR_IN_STATUS && statuses != MPI_STATUSES_IGNORE;
+    for (int i = 0; i < count; i++)
+        if (told)
+            classes[i] = class_of(statuses[i].MPI_ERROR);
+        else
+            classes[i] = requests[i] == MPI_REQUEST_NULL || is_inactive(requests[i])
+                             ? MPI_SUCCESS
+                             : MPI_ERR_PENDING;
+    return told || !is_refused(class) ? count : 0;
+}
+
+void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Request *requests,
+                const MPI_Status *statuses) {
     struct rf_session *session = &rf_the_session;
     if (session->mode == RF_OFF || (rf_recording() && code == MPI_SUCCESS))
         return;
@@ -217,11 +251,8 @@ void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Statu
         return;
     }
     int32_t class = class_of(code);
-    /* Where the call says so, the classes of the single requests belong to it. */
-    int length = class == MPI_ERR_IN_STATUS && statuses ? count : 0;
-    struct rf_scratch *scratch = rf_scratch(length);
-    for (int i = 0; i < length; i++)
-        scratch->numbers[i] = class_of(statuses[i].MPI_ERROR);
+    struct rf_scratch *scratch = rf_scratch(count);
+    int length = classes_of_all(class, count, requests, statuses, scratch->numbers);
     rf_session_append(session);
     if (session->recorder.on)
         rf_recorder_list(&session->recorder,

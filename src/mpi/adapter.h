@@ -147,8 +147,10 @@ extern _Thread_local bool rf_program_asks RF_OURS __attribute__((tls_model("init
 /* Replay: the call of the program failed, and this is one of several that are made of it. */
 extern _Thread_local bool rf_part_of_failed RF_OURS __attribute__((tls_model("initial-exec")));
 
-/* Compares an error, or its absence, with the recording; or records it. */
-void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Status *statuses);
+/* Compares an error, or its absence, with the recording; or records it. A call for all of several
+   requests has these and their statuses, or MPI_STATUSES_IGNORE. */
+void rf_outcome(const struct rf_here *here, int code, int count, const MPI_Request *requests,
+                const MPI_Status *statuses);
 
 /* The library for threads is told that the call is over. */
 void rf_leave_entered(void);
@@ -163,7 +165,7 @@ RF_STEP void rf_leave_quietly(void) {
 RF_STEP int rf_leave(const struct rf_here *here, int code) {
     if (__builtin_expect(code != MPI_SUCCESS || rf_the_session.mode != RF_RECORDING, 0)) {
         const struct rf_here copy = *here;
-        rf_outcome(&copy, code, 0, NULL);
+        rf_outcome(&copy, code, 0, NULL, NULL);
         rf_leave_quietly();
         return code;
     }
@@ -174,7 +176,7 @@ RF_STEP int rf_leave(const struct rf_here *here, int code) {
 RF_STEP int rf_leave_fast(const struct rf_here *here, int code) {
     if (__builtin_expect(code != MPI_SUCCESS, 0)) {
         const struct rf_here copy = *here;
-        rf_outcome(&copy, code, 0, NULL);
+        rf_outcome(&copy, code, 0, NULL, NULL);
     }
     rf_depth--;
     return code;
@@ -191,10 +193,10 @@ static inline int rf_leave_uncounted(const struct rf_here *here, int code) {
 
 /* The same for calls that report on several requests. */
 static inline int rf_leave_all(const struct rf_here *here, int code, int count,
-                               const MPI_Status *statuses) {
+                               const MPI_Request *requests, const MPI_Status *statuses) {
     if (__builtin_expect(code != MPI_SUCCESS || !rf_recording(), 0)) {
         const struct rf_here copy = *here;
-        rf_outcome(&copy, code, count, statuses);
+        rf_outcome(&copy, code, count, requests, statuses);
     }
     rf_leave_quietly();
     return code;

@@ -253,8 +253,7 @@ RF_WRAPPER(int, Waitall,
     int code = rf_reals.Waitall(count, array_of_requests, watch.statuses);
     complete_all(&watch, code, count, array_of_requests);
     watched(&watch, count, true);
-    return rf_leave_all(&here, code, count,
-                        watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
+    return rf_leave_all(&here, code, count, array_of_requests, watch.statuses);
 }
 
 RF_STEP int test_all(const struct rf_here *here, rf_all_function *real, bool stay, int count,
@@ -267,8 +266,7 @@ RF_STEP int test_all(const struct rf_here *here, rf_all_function *real, bool sta
     if (code != MPI_SUCCESS || *flag)
         complete_all(&watch, code, count, requests);
     watched(&watch, count, code != MPI_SUCCESS || *flag);
-    return rf_leave_all(here, code, count,
-                        watch.statuses == MPI_STATUSES_IGNORE ? NULL : watch.statuses);
+    return rf_leave_all(here, code, count, requests, watch.statuses);
 }
 
 RF_WRAPPER(int, Testall,

@@ -109,23 +109,23 @@ static void by_testsome(int count) {
 }
 
 /* After an error some requests may still be pending; go on until all are gone. */
-static void by_all(int count, int wait) {
+static void by_all(int count, int wait, MPI_Status *wanted) {
     for (int tries = 0; tries <= count; tries++) {
         int done = 0, left = 0, code;
         for (int i = 0; i < count; i++)
             statuses[i].MPI_ERROR = UNTOUCHED;
         if (wait)
-            code = MPI_Waitall(count, requests, statuses);
+            code = MPI_Waitall(count, requests, wanted);
         else
-            while (code = MPI_Testall(count, requests, &done, statuses),
-                   !done && code == MPI_SUCCESS)
+            while (code = MPI_Testall(count, requests, &done, wanted), !done && code == MPI_SUCCESS)
                 ;
         observe("class", error_class(code));
         for (int i = 0; i < count; i++) {
             int own = statuses[i].MPI_ERROR;
-            if (error_class(code) == MPI_ERR_IN_STATUS)
+            if (error_class(code) == MPI_ERR_IN_STATUS && wanted == statuses)
                 observe("class of one", own == UNTOUCHED ? UNTOUCHED : error_class(own));
             left += requests[i] != MPI_REQUEST_NULL;
+            observe("is left", requests[i] != MPI_REQUEST_NULL);
         }
         observe("left", left);
         if (!left)
@@ -140,11 +140,19 @@ static void by_all(int count, int wait) {
 }
 
 static void by_waitall(int count) {
-    by_all(count, 1);
+    by_all(count, 1, statuses);
 }
 
 static void by_testall(int count) {
-    by_all(count, 0);
+    by_all(count, 0, statuses);
+}
+
+static void by_waitall_untold(int count) {
+    by_all(count, 1, MPI_STATUSES_IGNORE);
+}
+
+static void by_testall_untold(int count) {
+    by_all(count, 0, MPI_STATUSES_IGNORE);
 }
 
 static void post(int *room, int count, MPI_Comm comm, int persistent, MPI_Request *request) {
@@ -154,10 +162,40 @@ static void post(int *room, int count, MPI_Comm comm, int persistent, MPI_Reques
         MPI_Start(request);
 }
 
+/* One message is too long, the other one is only sent when the call is over. A wait-all of MPICH
+   waits for it all the same, and a test-all of Open MPI never fails before it is there. */
+static void untold(int round) {
+    enum { LONG = 1, LATE, GO, MOST_TRIES = 1000000 };
+    int late_from = 2, word = round, long_words[2] = {round, 1}, code = MPI_SUCCESS, done = 0;
+    if (world_rank == 1)
+        MPI_Send(long_words, 2, MPI_INT, 0, LONG, MPI_COMM_WORLD);
+    if (world_rank == late_from) {
+        MPI_Recv(&word, 1, MPI_INT, 0, GO, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&word, 1, MPI_INT, 0, LATE, MPI_COMM_WORLD);
+    }
+    if (world_rank != 0 || world_size <= late_from)
+        return;
+    MPI_Irecv(&words[0], 1, MPI_INT, 1, LONG, MPI_COMM_WORLD, &requests[0]);
+    MPI_Irecv(&words[1], 1, MPI_INT, round % 2 ? MPI_ANY_SOURCE : late_from, LATE, MPI_COMM_WORLD,
+              &requests[1]);
+#ifdef OPEN_MPI
+    code = MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+#else
+    for (int tries = 0; code == MPI_SUCCESS && !done && tries < MOST_TRIES; tries++)
+        code = MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE);
+#endif
+    observe("class", error_class(code));
+    observe("done", done);
+    observe("is left", requests[1] != MPI_REQUEST_NULL);
+    MPI_Send(&word, 1, MPI_INT, late_from, GO, MPI_COMM_WORLD);
+    for (int i = 0; i < 2; i++)
+        one(i, MPI_Wait(&requests[i], MPI_STATUS_IGNORE));
+}
+
 int main(int argc, char **argv) {
-    static void (*const ways[])(int) = {by_wait,    by_test,     by_waitany,
-                                        by_testany, by_waitsome, by_testsome,
-                                        by_waitall, by_testall,  by_asking};
+    static void (*const ways[])(int) = {
+        by_wait,    by_test,    by_waitany, by_testany,        by_waitsome,      by_testsome,
+        by_waitall, by_testall, by_asking,  by_waitall_untold, by_testall_untold};
     enum { WAYS = sizeof ways / sizeof *ways };
     MPI_Comm duplicate;
     MPI_Errhandler handler;
@@ -189,6 +227,9 @@ int main(int argc, char **argv) {
             send_stream(comm, 0, 1, world_rank == 1 ? 4 : 1, 1);
         }
     }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    for (int round = 0; round < 4; round++)
+        untold(round);
     MPI_Errhandler_free(&handler);
     MPI_Comm_free(&duplicate);
     end();
