@@ -291,7 +291,7 @@ END
     done
 }
 
-@test "info says what was extracted; check and ls take it as it is" {
+@test "info says what was extracted; ls counts it, check reads it, a replay needs none of it" {
     launch openmpi 3 recv_wildcard
     "$REFRAIN" record -q "${launch[@]}" > recorded.text
     [[ ! $("$REFRAIN" info) =~ extracted ]]
@@ -310,7 +310,10 @@ END
 import json, sys
 assert json.load(sys.stdin)["extracted"] == [{"rank": 0, "bytes": 2600}, {"rank": 2, "bytes": 2600}]'
     run_apart "$REFRAIN" check
-    expect_status 0
+    expect_status 122
+    expect_in "$output" "rank 0: damaged: "
+    expect_in "$output" "rank-0.contents: is not a file of contents"
+    expect_in "$output" "rank 1: whole"
     after=$("$REFRAIN" ls --json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0]["bytes"])')
     [ $((after - before)) -eq 5210 ]
     run_apart "$REFRAIN" replay -q
