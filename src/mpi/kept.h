@@ -165,6 +165,9 @@ void rf_through_info(MPI_Info *info);
 void rf_through_message(MPI_Message *message);
 void rf_message_end(MPI_Message *message);
 
+/* Is it an attribute that tells of the job? */
+bool rf_is_of_job(int keyval);
+
 /* ---- kept_attributes.c: what new communicators take over ---- */
 
 void rf_inheritance_begin(void);

@@ -241,6 +241,10 @@ static int *job_attribute(int keyval) {
     return NULL;
 }
 
+bool rf_is_of_job(int keyval) {
+    return job_attribute(keyval);
+}
+
 #define RF_KEEP_ATTRIBUTE(name)                                                                    \
     static int kept_##name(MPI_Comm comm, int keyval, void *attribute, int *flag) {                \
         int *value = job_attribute(keyval);                                                        \

@@ -86,8 +86,16 @@ static void refuse_other_library(void) {
     _exit(RF_EXIT_ENVIRONMENT);
 }
 
+static void *library;
+
+void rf_real_symbol(const char *name, void *function, size_t size) {
+    rf_real();
+    void *found = dlsym(library, name);
+    memcpy(function, &found, size);
+}
+
 void rf_reals_find(void) {
-    void *library = dlsym(RTLD_NEXT, "PMPI_Init") ? RTLD_NEXT : find_library();
+    library = dlsym(RTLD_NEXT, "PMPI_Init") ? RTLD_NEXT : find_library();
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         void *function = library ? dlsym(library, table[i].name) : NULL;
         memcpy((char *)&rf_library + table[i].offset, &function, sizeof function);

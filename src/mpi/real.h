@@ -26,6 +26,8 @@ extern struct rf_real rf_library RF_OURS;
 extern int rf_reals_ready RF_OURS;
 
 void rf_reals_find(void);
+/* A function of the library that is none of MPI: its address goes to `function`. */
+void rf_real_symbol(const char *name, void *function, size_t size);
 
 /* The program may load MPI late (Python does), so the functions are looked up at the first call. */
 static inline const struct rf_real *rf_real(void) {

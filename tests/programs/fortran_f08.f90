@@ -9,11 +9,17 @@ program fortran_f08
   integer, asynchronous :: words(most), word
   integer :: indices(most), ierror, rank, nodes, total, i, index, done, failed, shift
   logical :: flag
+  integer(MPI_ADDRESS_KIND) :: number
 
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, nodes, ierror)
   call program_open(rank)
+  ! What is known of the job.
+  call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, number, flag, ierror)
+  if (flag) call observe('universe', int(number))
+  call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, number, flag, ierror)
+  if (flag) call observe('tags', int(number))
   total = (nodes - 1)*rounds
 
   ! MPICH 4.0 counts from zero in mpi_f08, against the standard.

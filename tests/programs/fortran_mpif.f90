@@ -9,11 +9,19 @@ program fortran_mpif
   integer, asynchronous :: words(most), word
   integer :: indices(most), ierror, rank, nodes, total, i, index, done, failed
   logical :: flag
+  integer(MPI_ADDRESS_KIND) :: number
 
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, nodes, ierror)
   call program_open(rank)
+  ! What is known of the job.
+  call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_UNIVERSE_SIZE, number, flag, ierror)
+  if (flag) call observe('universe', int(number))
+  call MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, number, flag, ierror)
+  if (flag) call observe('tags', int(number))
+  call MPI_Attr_get(MPI_COMM_WORLD, MPI_APPNUM, total, flag, ierror)
+  if (flag) call observe('application', total)
   total = (nodes - 1)*rounds
 
   ! Blocking receives, every second without a status.
