@@ -114,13 +114,11 @@ void rf_through_group(MPI_Group *group) {
     rf_through(&empty, sizeof empty);
     if (!rf_alone())
         return;
-    *group = MPI_GROUP_EMPTY;
-    if (!empty) {
-        MPI_Group self;
-        rf_library.Comm_group(MPI_COMM_SELF, &self);
-        rf_library.Group_incl(self, 1, (const int[]){0}, group);
-        rf_library.Group_free(&self);
-    }
+    /* The program will free it: Open MPI counts who has the empty one, too. */
+    MPI_Group self;
+    rf_library.Comm_group(MPI_COMM_SELF, &self);
+    rf_library.Group_incl(self, empty ? 0 : 1, (const int[]){0}, group);
+    rf_library.Group_free(&self);
 }
 
 /* ---- infos ---- */

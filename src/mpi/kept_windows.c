@@ -2,6 +2,8 @@
    comparing it with a copy at every call, and comes at the same call again; what the rank gets from
    others is there when a synchronisation says so. Alone, a window is one of a single process. */
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "mpi/kept.h"
 
@@ -13,7 +15,7 @@ static struct region {
     char *memory, *copy;
     size_t size;
     bool allocated; /* the memory goes with the window */
-    bool going;     /* is about to go, and not looked at any more */
+    bool going;     /* is about to go, or gone, and not looked at any more */
 } * regions;
 static int32_t region_count, region_room, region_number;
 
@@ -75,14 +77,22 @@ static void keep_change(const struct region *region, uint64_t offset, uint32_t s
     rf_through(region->copy + offset, size);
 }
 
+/* Programs give memory back before they free the window, though they must not. */
+static bool is_there(const struct region *region) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = (uintptr_t)region->memory & -page;
+    return msync((void *)begin, (uintptr_t)region->memory + region->size - begin, MS_ASYNC) == 0;
+}
+
 void rf_kept_changes(void) {
-    for (int32_t i = 0; i < region_count; i++)
+    for (int32_t i = 0; i < region_count; i++) {
+        regions[i].going = regions[i].going || !is_there(&regions[i]);
         for (uint64_t offset = 0; offset < regions[i].size && !regions[i].going; offset += BLOCK) {
             uint64_t left = regions[i].size - offset;
             uint32_t size = left < BLOCK ? (uint32_t)left : BLOCK;
             if (memcmp(regions[i].memory + offset, regions[i].copy + offset, size) != 0)
                 keep_change(&regions[i], offset, size);
         }
+    }
 }
 
 /* ---- making and freeing ---- */
@@ -150,6 +160,15 @@ static int kept_Win_detach(MPI_Win win, const void *base) {
     return rf_kept_done_win(win, rf_library.Win_detach(win, base));
 }
 
+/* What is freed, as a rule in the wrong order, belongs to the heap from here on. */
+static int kept_Free_mem(void *base) {
+    rf_kept_hold();
+    for (int32_t i = 0; i < region_count; i++)
+        regions[i].going = regions[i].going || (base && regions[i].memory == base);
+    rf_kept_release();
+    return rf_library.Free_mem(base);
+}
+
 static void set_going(MPI_Win win, bool going) {
     for (int32_t i = 0; i < region_count; i++)
         if (regions[i].win == win && regions[i].allocated)
@@ -215,4 +234,5 @@ void rf_layer_windows(struct rf_real *reals) {
     reals->Win_attach = kept_Win_attach;
     reals->Win_detach = kept_Win_detach;
     reals->Win_free = kept_Win_free;
+    reals->Free_mem = kept_Free_mem;
 }
