@@ -1,4 +1,4 @@
-/* Nonblocking writes to a file: polled, and in one array with wildcard receives. */
+/* Nonblocking writes to a file, polled and in one array with wildcard receives, and reads. */
 #include "messages.h"
 
 /* One call may complete more than one receive, here too. */
@@ -18,6 +18,24 @@ static void several(MPI_Comm comm, int round) {
     }
     observe("words", words[0] + words[1] + words[2]);
     MPI_Barrier(comm);
+}
+
+/* Open MPI sets only some of a status, and leaves the rest as it was. */
+static void read_back(MPI_File file, MPI_Offset offset, int all) {
+    static int words[MOST_WORDS];
+    MPI_Request request;
+    MPI_Status status;
+    int count;
+    memset(words, 0, sizeof words);
+    memset(&status, 0x5a, sizeof status);
+    if (all)
+        MPI_File_iread_at_all(file, offset, words, MOST_WORDS, MPI_INT, &request);
+    else
+        MPI_File_iread_at(file, offset, words, MOST_WORDS, MPI_INT, &request);
+    MPI_Wait(&request, &status);
+    MPI_Get_count(&status, MPI_INT, &count);
+    observe("count", count);
+    observe_data("read", words, sizeof words);
 }
 
 int main(int argc, char **argv) {
@@ -55,6 +73,8 @@ int main(int argc, char **argv) {
         observe("word", word);
         several(others, i);
     }
+    for (int all = 0; all < 2; all++)
+        read_back(file, (MPI_Offset)sizeof words * world_rank, all);
     MPI_File_close(&file);
     MPI_Comm_free(&others);
     if (world_rank == 0)
