@@ -15,7 +15,7 @@
 
 static void print_rank(int number, const struct rf_rank_summary *rank, struct rf_symbols *symbols) {
     if (!rank) {
-        printf("rank %d: missing: it has no file\n", number);
+        printf("rank %d: missing: there is no rank-%d.trace\n", number, number);
     } else if (rank->damaged) {
         char *damage = rf_plain(rank->error.text);
         printf("rank %d: damaged: %s; %" PRIu64 " event%s before it %s usable\n", number, damage,

@@ -13,6 +13,9 @@
 #include "text.h"
 #include "utf8.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 static json_t *environment_of(char *const *variables) {
     json_t *object = json_object();
     for (size_t i = 0; variables[i]; i++) {
@@ -51,7 +54,33 @@ json_t *rf_manifest_new(char *const *command, const char *mpi, const char *schem
     return manifest;
 }
 
+/* Of all members but itself, without spaces and in the order of their names; free() it. */
+static char *digest_of(const json_t *manifest) {
+    json_t *others = json_copy((json_t *)manifest);
+    json_object_del(others, "digest");
+    char *text = json_dumps(others, JSON_COMPACT | JSON_SORT_KEYS);
+    json_decref(others);
+    if (!text)
+        return rf_copy("");
+    char *digest = rf_text("%016llx", (unsigned long long)XXH64(text, strlen(text), 0));
+    free(text);
+    return digest;
+}
+
+/* One without it was made, or changed, by hand. */
+static bool fits(const json_t *manifest) {
+    const json_t *recorded = json_object_get(manifest, "digest");
+    char *digest = digest_of(manifest);
+    bool same =
+        !recorded || (json_is_string(recorded) && !strcmp(json_string_value(recorded), digest));
+    free(digest);
+    return same;
+}
+
 bool rf_manifest_save(json_t *manifest, const char *directory, struct rf_error *error) {
+    char *digest = digest_of(manifest);
+    json_object_set_new(manifest, "digest", json_string(digest));
+    free(digest);
     char *final = rf_text("%s/manifest.json", directory);
     char *fresh = rf_text("%s/manifest.json.new", directory);
     FILE *file = fopen(fresh, "we");
@@ -97,7 +126,9 @@ static const char *damage_of(const json_t *manifest) {
     /* What other versions have in theirs is not known. */
     if (format_of(manifest) != RF_MANIFEST_FORMAT)
         return NULL;
-    return valid(manifest) ? NULL : "a member is missing or of the wrong type";
+    if (!valid(manifest))
+        return "a member is missing or of the wrong type";
+    return fits(manifest) ? NULL : "its members do not fit its digest";
 }
 
 json_t *rf_manifest_load(const char *directory, bool *damaged, struct rf_error *error) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "detect.h"
@@ -184,6 +185,13 @@ static void announce(const struct rf_summary *summary, const struct rf_new_trace
     free(named);
 }
 
+/* Not even what one rank sets aside, and so the ranks have said that nothing is recorded of them. */
+static bool is_full(const char *path) {
+    enum { SET_ASIDE = 4 << 20 };
+    struct statvfs facts;
+    return statvfs(path, &facts) == 0 && (uint64_t)facts.f_bavail * facts.f_frsize < SET_ASIDE;
+}
+
 /* Nothing is in the trace: it is taken away again, and `latest` is what it was. */
 static int nothing_recorded(struct rf_new_trace *trace, const char *begin,
                             const struct rf_launch *launch, int status) {
@@ -194,8 +202,12 @@ static int nothing_recorded(struct rf_new_trace *trace, const char *begin,
     struct rf_elf_facts facts;
     bool mcapi = advise && rf_elf_facts(threaded, &facts) && facts.calls_mcapi;
     const char *option = mcapi ? "--mpi mcapi" : "--threads";
+    bool full = is_full(trace->path);
     rf_new_trace_discard(trace);
-    if (status != 0) {
+    if (full) { /* which does no harm to the program */
+        rf_say("nothing recorded: there is no room for the file of a rank in %s", trace->shown);
+        rf_say_hint("refrain record -o ELSEWHERE -- %s", text);
+    } else if (status != 0) {
         rf_say("nothing recorded: the command ended with status %d before any %s", status, begin);
         if (advise)
             rf_say_hint("refrain record %s -- %s", option, text);
@@ -213,7 +225,7 @@ static int nothing_recorded(struct rf_new_trace *trace, const char *begin,
     }
     free(threaded);
     free(text);
-    return status != 0 ? status : rf_report_error(&error);
+    return full || status != 0 ? status : rf_report_error(&error);
 }
 
 /* What ranks that were killed have left need not take the room that they might have needed. False

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "detect.h"
 #include "extracted.h"
 #include "manifest.h"
 #include "ranks.h"
@@ -77,6 +78,16 @@ void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint3
         rank->module = *module;
 }
 
+/* Files of several recordings, put together by hand, are no trace. */
+static bool is_foreign(const char *directory, const json_t *manifest,
+                       struct rf_rank_summary *rank) {
+    const char *mpi = rf_manifest_mpi(manifest), *adapter = rank->node.adapter;
+    return rf_is_mpi(mpi) && *adapter && strcmp(adapter, mpi) != 0 &&
+           !rf_fail(&rank->error, RF_EXIT_TRACE,
+                    "%s/rank-%d.trace: was recorded with %s, the trace with %s", directory,
+                    rank->rank, rf_mpi_title(adapter), rf_mpi_title(mpi));
+}
+
 static void read_rank(const char *directory, const json_t *manifest, struct rf_rank_summary *rank,
                       struct rf_summary *summary) {
     struct rf_reader *reader = rf_reader_open(directory, rank->rank, &rank->error);
@@ -98,7 +109,9 @@ static void read_rank(const char *directory, const json_t *manifest, struct rf_r
     for (size_t i = 0; (name = rf_reader_unsupported(reader, i)); i++)
         note_unsupported(summary, name);
     rf_reader_close(reader);
-    if (rf_thread_log_missing(directory, manifest, rank->rank, &rank->error) ||
+    if (is_foreign(directory, manifest, rank))
+        rank->damaged = true;
+    else if (rf_thread_log_missing(directory, manifest, rank->rank, &rank->error) ||
         !rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
         rank->damaged = true;
     note_unseen(summary, rank->threads.unseen);
@@ -233,8 +246,9 @@ bool rf_summary_whole(const struct rf_summary *summary, const char *directory,
     for (int32_t rank = 0; rank < summary->size && !summary->sparse; rank++)
         if ((size_t)rank >= summary->count || summary->ranks[rank].rank != rank) {
             rf_fail(error, RF_EXIT_TRACE,
-                    "%s: the file of rank %d is missing: the program had %d ranks", directory, rank,
-                    summary->size);
+                    "%s: the file of rank %d is missing: the program had %d ranks, and there is no "
+                    "rank-%d.trace",
+                    directory, rank, summary->size, rank);
             return hint_check(directory, error);
         }
     if (summary->count == 0)

@@ -179,6 +179,20 @@ END
 @test "Open MPI: ranks that cannot write are named, the program goes on" { check_forbidden openmpi; }
 @test "MPICH: ranks that cannot write are named, the program goes on" { check_forbidden mpich; }
 
+check_no_room_at_all() {
+    small_disk 300
+    launch "$1" 2 recv_wildcard
+    run_apart timeout 60 "$REFRAIN" record -o disk/trace "${launch[@]}"
+    expect_status 0
+    [ "$(grep -c '^rank' <<< "$output")" -eq 2 ]
+    expect_in "$stderr" "No space left on device"
+    expect_in "$stderr" "refrain: nothing recorded: there is no room for the file of a rank in disk/trace"
+    [ ! -e disk/trace ]
+}
+
+@test "Open MPI: no room at all: the program goes on" { check_no_room_at_all openmpi; }
+@test "MPICH: no room at all: the program goes on" { check_no_room_at_all mpich; }
+
 @test "no permission for the trace: 123, nothing run" {
     launch mpich 2 recv_wildcard
     if [ "$(id -u)" -eq 0 ]; then

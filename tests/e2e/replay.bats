@@ -205,6 +205,26 @@ PROGRAM
     [ $status -eq 0 ]
 }
 
+@test "a file of a rank from the other MPI, and a manifest with another word: 122" {
+    launch openmpi 2 recv_wildcard
+    "$REFRAIN" record -q -o other "${launch[@]}" > /dev/null
+    launch mpich 2 recv_wildcard
+    "$REFRAIN" record -q -o trace "${launch[@]}" > /dev/null
+    cp -r trace mixed
+    cp other/rank-1.trace mixed
+    for verb in check replay; do
+        run_apart "$REFRAIN" $verb mixed
+        expect_status 122
+        expect_in "$output$stderr" "rank-1.trace: was recorded with Open MPI, the trace with MPICH"
+    done
+    sed -i 's/"order"/"orddr"/' trace/manifest.json
+    for verb in check replay info; do
+        run_apart "$REFRAIN" $verb trace
+        expect_status 122
+        expect_in "$stderr" "manifest"
+    done
+}
+
 @test "a trace of the other MPI: 122, nothing run" {
     launch mpich 2 recv_wildcard
     record
