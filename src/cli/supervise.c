@@ -20,6 +20,7 @@
 #include "messages.h"
 #include "places.h"
 #include "processes.h"
+#include "ranks.h"
 #include "text.h"
 
 /* Who was ended by another one may be again; a moment is left for that. */
@@ -193,6 +194,22 @@ static uint64_t time_used(const struct watch *watch) {
     return sum;
 }
 
+/* It has no threads to be looked at, and is in no call. */
+static bool is_outside(const struct watch *watch, const struct watched *rank) {
+    enum rf_state state = rank->shared->state;
+    return !rank->threads && !rank->shared->windows &&
+           (state == RF_STATE_STARTING || state == RF_STATE_RUNNING) &&
+           is_here(watch, rank->shared) && !is_gone(watch, rank->shared);
+}
+
+static uint64_t time_used_outside(const struct watch *watch) {
+    uint64_t sum = 0;
+    for (size_t i = 0; i < watch->count; i++)
+        if (is_outside(watch, &watch->list[i]))
+            sum += rf_process_time(watch->list[i].shared->pid);
+    return sum;
+}
+
 /* Threads wait, and who could get on does not: in a call that nobody sees, perhaps, or in a long
    computation. That is no reason to end the replay, but to say so. Where nobody waits for a turn it
    is one only if nobody computes, either. */
@@ -212,6 +229,26 @@ static void tell(const struct watch *watch, double seconds, bool idle) {
     }
     if (symbols)
         rf_symbols_free(symbols);
+}
+
+/* A rank may compute for long, and it may sleep or read where it did not in the recording. */
+static void tell_of_outside(const struct watch *watch, double seconds, bool idle) {
+    int *ranks = rf_allocate(watch->count + 1, sizeof *ranks);
+    size_t count = 0;
+    bool others = false;
+    for (size_t i = 0; i < watch->count; i++) {
+        others = others || waits(&watch->list[i]);
+        if (is_outside(watch, &watch->list[i]))
+            ranks[count++] = watch->list[i].rank;
+    }
+    if (count && (others || idle)) {
+        char *text = rf_ranks_text(ranks, count);
+        rf_say("rank%s %s ha%s made no call for %g second%s%s%s; the replay goes on",
+               rf_plural(count), text, count == 1 ? "s" : "ve", seconds, seconds == 1 ? "" : "s",
+               idle ? " and used no processor time" : "", others ? ", and others wait" : "");
+        free(text);
+    }
+    free(ranks);
 }
 
 /* Nor does a rank alone get on that waits, without a call, for what another one is to store. */
@@ -242,7 +279,7 @@ struct stillness {
     double all;  /* seconds since any rank moved */
     double wait; /* and since one might have */
     bool looked; /* and half of the time for it is over: */
-    uint64_t used;
+    uint64_t used, used_outside;
     bool told;
 };
 
@@ -376,10 +413,13 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
         if (!still.looked && still.all >= supervision->stall_timeout / 2) {
             still.looked = true;
             still.used = time_used(&watch);
+            still.used_outside = time_used_outside(&watch);
         }
         if (supervision->stall_timeout > 0 && still.all >= supervision->stall_timeout &&
             still.wait == 0 && !still.told && !supervision->quiet) {
             tell(&watch, supervision->stall_timeout, time_used(&watch) == still.used);
+            tell_of_outside(&watch, supervision->stall_timeout,
+                            time_used_outside(&watch) == still.used_outside);
             tell_of_windows(&watch, supervision->stall_timeout);
             tell_of_finished(&watch, supervision->stall_timeout);
             still.told = true; /* once for each time */

@@ -417,3 +417,38 @@ assert facts["outcome"] == "diverged" and facts["status"] == 121 and "ranks" in 
     expect_status 0
     expect_in "$stderr" "no difference"
 }
+
+check_nap() {
+    command -v "mpicc.$1" > /dev/null || skip "no compiler for $1"
+    cat > nap.c << 'END'
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    int rank, word = 0;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 1) {
+        if (getenv("NAP"))
+            sleep(4);
+        MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    } else if (rank == 0) {
+        MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    return 0;
+}
+END
+    "mpicc.$1" -O1 -o nap nap.c
+    launch=("mpirun.$1" -n 2 ./nap)
+    run_apart "$REFRAIN" record -q -o trace "${launch[@]}"
+    NAP=1 run_apart timeout 60 "$REFRAIN" replay --stall-timeout 1 trace
+    expect_status 0
+    expect_in "$stderr" "rank 1 has made no call for 1 second and used no processor time, and others wait; the replay goes on"
+    expect_in "$stderr" "no difference"
+}
+
+@test "Open MPI: who sleeps where it did not is told" { check_nap openmpi; }
+@test "MPICH: who sleeps where it did not is told" { check_nap mpich; }
