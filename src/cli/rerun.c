@@ -170,8 +170,10 @@ static int run(struct rf_rerun *rerun, struct rf_launch *launch, const struct rf
     }
     int code;
     if (child > 0) {
-        rerun->supervision = (struct rf_supervision){
-            .run = directory, .stall_timeout = options->stall_timeout, .quiet = options->quiet};
+        rerun->supervision = (struct rf_supervision){.run = directory,
+                                                     .summary = &rerun->summary,
+                                                     .stall_timeout = options->stall_timeout,
+                                                     .quiet = options->quiet};
         rf_signals_guard(child);
         if (streams)
             rf_streams_carry(streams);

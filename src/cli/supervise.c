@@ -36,7 +36,7 @@ static const double ENDING_SECONDS = 5;
 /* A rank that attached. */
 struct watched {
     int rank;
-    const struct rf_progress *shared;
+    struct rf_progress *shared;
     const struct rf_places *threads; /* or NULL */
     bool borrowed;                   /* they are those of another node in the same process */
 };
@@ -49,19 +49,19 @@ struct watch {
     int first_diverged; /* rank, -1: none so far */
 };
 
-static const struct rf_progress *map_progress(const char *directory, const char *name) {
+static struct rf_progress *map_progress(const char *directory, const char *name) {
     char *path = rf_text("%s/%s", directory, name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = open(path, O_RDWR | O_CLOEXEC);
     free(path);
     struct stat facts;
     void *map = MAP_FAILED;
     if (file >= 0 && fstat(file, &facts) == 0 && facts.st_size >= (off_t)sizeof(struct rf_progress))
-        map = mmap(NULL, sizeof(struct rf_progress), PROT_READ, MAP_SHARED, file, 0);
+        map = mmap(NULL, sizeof(struct rf_progress), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
     if (file >= 0)
         close(file);
     if (map == MAP_FAILED)
         return NULL;
-    const struct rf_progress *progress = map;
+    struct rf_progress *progress = map;
     /* Not written yet: come back in the next round. */
     if (__atomic_load_n(&progress->magic, __ATOMIC_ACQUIRE) != RF_PROGRESS_MAGIC) {
         munmap(map, sizeof(struct rf_progress));
@@ -85,7 +85,7 @@ static void discover(struct watch *watch, const char *run) {
             place++;
         if (place < watch->count && watch->list[place].rank == rank)
             continue;
-        const struct rf_progress *shared = map_progress(run, entry->d_name);
+        struct rf_progress *shared = map_progress(run, entry->d_name);
         if (!shared)
             continue;
         watch->list = rf_grow(watch->list, watch->count, sizeof *watch->list);
@@ -198,7 +198,7 @@ static uint64_t time_used(const struct watch *watch) {
 static bool is_outside(const struct watch *watch, const struct watched *rank) {
     enum rf_state state = rank->shared->state;
     return !rank->threads && !rank->shared->windows &&
-           (state == RF_STATE_STARTING || state == RF_STATE_RUNNING) &&
+           (state == RF_STATE_STARTING || state == RF_STATE_RUNNING) && !rank->shared->ending &&
            is_here(watch, rank->shared) && !is_gone(watch, rank->shared);
 }
 
@@ -282,6 +282,35 @@ struct stillness {
     uint64_t used, used_outside;
     bool told;
 };
+
+/* Has it played what was recorded of it? */
+static bool has_come(const struct watch *watch, const struct watched *rank,
+                     const struct rf_summary *summary) {
+    const struct rf_rank_summary *recorded = rf_summary_rank(summary, rank->rank);
+    return !recorded || rank->shared->ending || rank->shared->played >= recorded->played ||
+           rank->shared->state == RF_STATE_FINISHED || rank->shared->state == RF_STATE_LEFT ||
+           is_gone(watch, rank->shared);
+}
+
+/* Who is about to end the job may when the others have come to where they were then, or come no
+   further: they wait for each other, or nothing has moved for long. */
+static void let_end(const struct watch *watch, const struct rf_supervision *supervision,
+                    const struct stillness *still) {
+    bool asked = false, come = true, stuck = still->all >= LEFT_SECONDS;
+    for (size_t i = 0; i < watch->count; i++) {
+        asked = asked || watch->list[i].shared->ending;
+        if (has_come(watch, &watch->list[i], supervision->summary))
+            continue;
+        come = false;
+        stuck = stuck && waits(&watch->list[i]);
+    }
+    bool attached = watch->count >= supervision->summary->count;
+    double longest = supervision->stall_timeout;
+    bool may = (attached && (come || stuck)) || (longest > 0 && still->all >= longest);
+    for (size_t i = 0; asked && i < watch->count; i++)
+        if (watch->list[i].shared->ending)
+            watch->list[i].shared->may_end = may ? RF_MAY_END : RF_SEEN;
+}
 
 static double now(void) {
     struct timespec time;
@@ -404,6 +433,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
         else if (!(all_wait(&watch) || all_left(&watch)))
             still.wait = 0;
         moved = moving;
+        let_end(&watch, supervision, &still);
         if (supervision->stall_timeout > 0 && still.wait >= supervision->stall_timeout) {
             supervision->outcome = RF_OUTCOME_STALLED;
             keep(supervision, &watch);

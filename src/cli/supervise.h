@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "engine/progress.h"
+#include "summary.h"
 
 enum rf_outcome {
     RF_OUTCOME_ENDED,    /* the command ended by itself and no rank differed */
@@ -16,9 +17,10 @@ enum rf_outcome {
 };
 
 struct rf_supervision {
-    const char *run;      /* the directory of progress files */
-    double stall_timeout; /* seconds; 0: wait for ever */
-    bool quiet;           /* a replay that goes on is not talked about */
+    const char *run;                  /* the directory of progress files */
+    const struct rf_summary *summary; /* of what is replayed */
+    double stall_timeout;             /* seconds; 0: wait for ever */
+    bool quiet;                       /* a replay that goes on is not talked about */
     enum rf_outcome outcome;
     int status;                /* as wait() has it */
     struct rf_progress *ranks; /* last known state of every rank that attached, by rank */

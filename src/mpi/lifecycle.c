@@ -15,12 +15,31 @@
 
 static pid_t owner;
 
+/* The end of one rank is that of the job, mostly. In a replay the others come to where they were
+   then, as far as the command can see them. Also called in a handler of signals. */
+static void let_others_come(void) {
+    struct rf_progress *progress = rf_the_session.replayer.progress;
+    enum { STEP = 10000000, UNSEEN_STEPS = 300 };
+    if (rf_the_session.mode != RF_REPLAYING || rf_alone() || !rf_the_session.replayer.watched)
+        return;
+    progress->ending = 1;
+    for (int i = 0; progress->may_end != RF_MAY_END; i++) {
+        if (progress->may_end == RF_NOT_SEEN && i == UNSEEN_STEPS)
+            break; /* another host, whose files it does not see */
+        nanosleep(&(struct timespec){.tv_nsec = STEP}, NULL);
+    }
+}
+
 /* A replay whose threads call lets the others come to where they were when one of them crashed: a
    rank alone that ends as it was kept has done so. What they call meanwhile is kept before the end
    is. */
 static void note_signal(int number) {
+    if (rf_is_crash(number))
+        let_others_come();
     rf_recorder_cut_off(&rf_the_session.recorder, number);
-    if (rf_the_session.mode == RF_REPLAYING || rf_the_session.mode == RF_RECORDING_AGAIN) {
+    if ((rf_the_session.mode == RF_REPLAYING &&
+         (rf_the_session.shared || rf_layer == RF_LAYER_KEEPING)) ||
+        rf_the_session.mode == RF_RECORDING_AGAIN) {
         struct rf_progress *progress = rf_the_session.replayer.progress;
         progress->signal = (uint32_t)number;
         if (rf_order.on && rf_is_crash(number) && progress->state != RF_STATE_LEFT)
@@ -70,6 +89,7 @@ static void finish_alone(struct rf_session *session, const struct rf_here *here)
    kept. Which calls they made after the last that has an order nobody knows: where contents are
    kept, they have the time for them. */
 static void leave_others(void) {
+    let_others_come();
     bool replays = rf_order.on && !rf_recording() && !rf_alone();
     for (int i = 0; replays && i < MOMENTS && !rf_order.link->settled(); i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -328,8 +348,7 @@ static void open_session(const struct rf_here *here) {
             open_alone(session, here, &node, trace);
         else
             open_contents(session, here, trace);
-        if (session->shared || rf_layer == RF_LAYER_KEEPING || session->mode == RF_RECORDING_AGAIN)
-            rf_signals_watch(note_signal);
+        rf_signals_watch(note_signal);
     }
 }
 

@@ -638,3 +638,61 @@ check_unseen() {
 
 @test "Open MPI: a receive that had its message, but was not looked at before the kill" { check_unseen openmpi; }
 @test "MPICH: a receive that had its message, but was not looked at before the kill" { check_unseen mpich; }
+
+# Rank 1 ends the job a while after its last message; rank 0 has taken all messages by then. In the replay
+# rank 1 is early and rank 0 slow.
+check_others_come() {
+    local mpi=$1
+    shift
+    command -v "mpicc.$mpi" > /dev/null || skip "no compiler for $mpi"
+    cat > early.c << 'END'
+#include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    enum { MESSAGES = 50 };
+    int rank, ranks, word = 0, late = getenv("LATE") != NULL;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int i = 0; i < MESSAGES * (rank ? 1 : ranks - 1); i++)
+        if (rank == 0) {
+            MPI_Recv(&word, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            usleep(late ? 3000 : 0);
+        } else {
+            MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        }
+    if (rank == 1) {
+        usleep(late ? 0 : 500000);
+        if (strcmp(argv[1], "exit") == 0)
+            exit(5);
+        if (strcmp(argv[1], "abort") == 0)
+            MPI_Abort(MPI_COMM_WORLD, 6);
+        raise(SIGSEGV);
+    }
+    MPI_Finalize();
+    return 0;
+}
+END
+    "mpicc.$mpi" -O1 -o early early.c
+    while [ $# -gt 0 ]; do
+        launch=("mpirun.$mpi" -n 3 ./early "$1")
+        rm -rf trace
+        run_apart timeout -k 5 60 "$REFRAIN" record -q -o trace "${launch[@]}"
+        expect_status "$2"
+        LATE=1 run_apart timeout -k 5 60 "$REFRAIN" replay trace
+        expect_status "$2"
+        expect_in "$stderr" "refrain: replayed: trace: 100 events, 3 ranks, no difference"
+        shift 2
+    done
+}
+
+@test "Open MPI: who ends the job waits in a replay until the others have come as far as they did" {
+    check_others_come openmpi exit 5 abort 6 crash 139
+}
+@test "MPICH: who ends the job waits in a replay until the others have come as far as they did" {
+    check_others_come mpich exit 5 abort 6 crash 139
+}
