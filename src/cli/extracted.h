@@ -10,9 +10,11 @@
 
 /* Bytes of a rank's contents; 0 when it was not extracted. */
 uint64_t rf_extracted_bytes(const char *directory, int rank);
-/* Reads the contents to their end; false and an error if they are damaged, cut off or incomplete. */
+/* Reads the contents to their end; false and an error if they are damaged, cut off or incomplete.
+ */
 bool rf_extracted_whole(const char *directory, int rank, struct rf_error *error);
-/* The same for rank-R.KIND; `incomplete` when all that is wrong is that there was no room for more. */
+/* The same for rank-R.KIND; `incomplete` when all that is wrong is that there was no room for more.
+ */
 bool rf_kept_whole(const char *directory, int rank, const char *kind, bool *incomplete,
                    struct rf_error *error);
 

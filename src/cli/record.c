@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "detect.h"
@@ -185,7 +185,8 @@ static void announce(const struct rf_summary *summary, const struct rf_new_trace
     free(named);
 }
 
-/* Not even what one rank sets aside, and so the ranks have said that nothing is recorded of them. */
+/* Not even what one rank sets aside, and so the ranks have said that nothing is recorded of them.
+ */
 static bool is_full(const char *path) {
     enum { SET_ASIDE = 4 << 20 };
     struct statvfs facts;

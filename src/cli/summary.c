@@ -82,7 +82,7 @@ void rf_rank_stood(struct rf_rank_summary *rank, struct rf_reader *reader, uint3
 static bool is_foreign(const char *directory, const json_t *manifest,
                        struct rf_rank_summary *rank) {
     const char *mpi = rf_manifest_mpi(manifest), *adapter = rank->node.adapter;
-    return rf_is_mpi(mpi) && *adapter && strcmp(adapter, mpi) != 0 &&
+    return *mpi && rf_is_mpi(mpi) && *adapter && strcmp(adapter, mpi) != 0 &&
            !rf_fail(&rank->error, RF_EXIT_TRACE,
                     "%s/rank-%d.trace: was recorded with %s, the trace with %s", directory,
                     rank->rank, rf_mpi_title(adapter), rf_mpi_title(mpi));
@@ -112,7 +112,7 @@ static void read_rank(const char *directory, const json_t *manifest, struct rf_r
     if (is_foreign(directory, manifest, rank))
         rank->damaged = true;
     else if (rf_thread_log_missing(directory, manifest, rank->rank, &rank->error) ||
-        !rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
+             !rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
         rank->damaged = true;
     note_unseen(summary, rank->threads.unseen);
 }
