@@ -276,9 +276,11 @@ static void tell_of_finished(const struct watch *watch, double seconds) {
 /* How long nothing has moved. */
 struct stillness {
     double looked_at;
-    double all;  /* seconds since any rank moved */
-    double wait; /* and since one might have */
-    bool looked; /* and half of the time for it is over: */
+    uint64_t played;  /* by all ranks, */
+    double played_at; /* and since when */
+    double all;       /* seconds since any rank moved */
+    double wait;      /* and since one might have */
+    bool looked;      /* and half of the time for it is over: */
     uint64_t used, used_outside;
     bool told;
 };
@@ -293,20 +295,26 @@ static bool has_come(const struct watch *watch, const struct watched *rank,
 }
 
 /* Who is about to end the job may when the others have come to where they were then, or come no
-   further: they wait for each other, or nothing has moved for long. */
+   further: they wait for each other, or no event was played for long. */
 static void let_end(const struct watch *watch, const struct rf_supervision *supervision,
-                    const struct stillness *still) {
+                    struct stillness *still) {
     bool asked = false, come = true, stuck = still->all >= LEFT_SECONDS;
+    uint64_t played = watch->count;
     for (size_t i = 0; i < watch->count; i++) {
         asked = asked || watch->list[i].shared->ending;
+        played += watch->list[i].shared->played;
         if (has_come(watch, &watch->list[i], supervision->summary))
             continue;
         come = false;
         stuck = stuck && waits(&watch->list[i]);
     }
+    if (played != still->played)
+        still->played_at = still->looked_at;
+    still->played = played;
     bool attached = watch->count >= supervision->summary->count;
     double longest = supervision->stall_timeout;
-    bool may = (attached && (come || stuck)) || (longest > 0 && still->all >= longest);
+    bool may = (attached && (come || stuck)) ||
+               (longest > 0 && still->looked_at - still->played_at >= longest);
     for (size_t i = 0; asked && i < watch->count; i++)
         if (watch->list[i].shared->ending)
             watch->list[i].shared->may_end = may ? RF_MAY_END : RF_SEEN;
@@ -393,7 +401,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     int child_handle = (int)syscall(SYS_pidfd_open, child, 0); /* kernels before 5.3 have none */
     struct watch watch = {.first_diverged = -1};
     gethostname(watch.host, sizeof watch.host - 1);
-    struct stillness still = {.looked_at = now()};
+    struct stillness still = {.looked_at = now(), .played_at = now()};
     double told_at = 0;
     uint64_t moved = 0;
     supervision->outcome = RF_OUTCOME_ENDED;
@@ -429,7 +437,8 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
             break;
         }
         if (moving != moved)
-            still = (struct stillness){.looked_at = still.looked_at};
+            still = (struct stillness){
+                .looked_at = still.looked_at, .played = still.played, .played_at = still.played_at};
         else if (!(all_wait(&watch) || all_left(&watch)))
             still.wait = 0;
         moved = moving;

@@ -16,11 +16,13 @@
 static pid_t owner;
 
 /* The end of one rank is that of the job, mostly. In a replay the others come to where they were
-   then, as far as the command can see them. Also called in a handler of signals. */
+   then, as far as the command can see them. Threads have ways of their own, below. Also called in a
+   handler of signals. */
 static void let_others_come(void) {
     struct rf_progress *progress = rf_the_session.replayer.progress;
     enum { STEP = 10000000, UNSEEN_STEPS = 300 };
-    if (rf_the_session.mode != RF_REPLAYING || rf_alone() || !rf_the_session.replayer.watched)
+    if (rf_the_session.mode != RF_REPLAYING || rf_alone() || rf_order.on ||
+        !rf_the_session.replayer.watched)
         return;
     progress->ending = 1;
     for (int i = 0; progress->may_end != RF_MAY_END; i++) {
