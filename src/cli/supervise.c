@@ -25,6 +25,8 @@
 
 /* Who was ended by another one may be again; a moment is left for that. */
 static const double LEFT_SECONDS = 0.5;
+/* Who ends the job waits no longer for others that play nothing. */
+static const double IDLE_SECONDS = 3;
 /* The longest time that may lie between two looks at the ranks. When more has gone by, this process
    was stopped meanwhile (Ctrl-Z), and the ranks with it: that was no waiting. */
 static const double LOOK_SECONDS = 0.5;
@@ -312,9 +314,7 @@ static void let_end(const struct watch *watch, const struct rf_supervision *supe
         still->played_at = still->looked_at;
     still->played = played;
     bool attached = watch->count >= supervision->summary->count;
-    double longest = supervision->stall_timeout;
-    bool may = (attached && (come || stuck)) ||
-               (longest > 0 && still->looked_at - still->played_at >= longest);
+    bool may = (attached && (come || stuck)) || still->looked_at - still->played_at >= IDLE_SECONDS;
     for (size_t i = 0; asked && i < watch->count; i++)
         if (watch->list[i].shared->ending)
             watch->list[i].shared->may_end = may ? RF_MAY_END : RF_SEEN;
