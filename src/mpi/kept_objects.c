@@ -103,7 +103,7 @@ void rf_through_comm(MPI_Comm *comm, MPI_Comm parent) {
 void rf_through_no_comm(MPI_Comm *comm) {
     int32_t none = !rf_alone() && comm && *comm == MPI_COMM_NULL;
     rf_through(&none, sizeof none);
-    if (none)
+    if (none && comm)
         *comm = MPI_COMM_NULL;
 }
 
