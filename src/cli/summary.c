@@ -109,10 +109,9 @@ static void read_rank(const char *directory, const json_t *manifest, struct rf_r
     for (size_t i = 0; (name = rf_reader_unsupported(reader, i)); i++)
         note_unsupported(summary, name);
     rf_reader_close(reader);
-    if (is_foreign(directory, manifest, rank))
-        rank->damaged = true;
-    else if (rf_thread_log_missing(directory, manifest, rank->rank, &rank->error) ||
-             !rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
+    if (is_foreign(directory, manifest, rank) ||
+        rf_thread_log_missing(directory, manifest, rank->rank, &rank->error) ||
+        !rf_thread_counts(directory, rank->rank, &rank->threads, &rank->error))
         rank->damaged = true;
     note_unseen(summary, rank->threads.unseen);
 }
