@@ -130,11 +130,11 @@ int rf_verb_check(const struct rf_options *options) {
     bool damaged = false;
     char *path = rf_find_trace(options->trace, &error);
     int code;
-    if (!path || (!(manifest = rf_manifest_load(path, &damaged, &error)) && !damaged))
+    if (!path || (!(manifest = rf_manifest_load(path, &damaged, &error)) && !damaged)) {
         code = rf_report_error(&error);
-    else if (!rf_summary_read(path, manifest, &summary, &unreadable))
+    } else if (!rf_summary_read(path, manifest, &summary, &unreadable)) {
         code = rf_report_error(&unreadable);
-    else {
+    } else {
         rf_summary_read_kept(&summary, path, manifest, true);
         code = examine(options, path, damaged ? error.text : NULL, &summary);
     }

@@ -278,11 +278,11 @@ static void tell_of_finished(const struct watch *watch, double seconds) {
 /* How long nothing has moved. */
 struct stillness {
     double looked_at;
-    uint64_t played;  /* by all ranks, */
-    double played_at; /* and since when */
-    double all;       /* seconds since any rank moved */
-    double wait;      /* and since one might have */
-    bool looked;      /* and half of the time for it is over: */
+    uint64_t played; /* by all ranks, */
+    double idle;     /* and seconds without more while one waits to end the job */
+    double all;      /* seconds since any rank moved */
+    double wait;     /* and since one might have */
+    bool looked;     /* and half of the time for it is over: */
     uint64_t used, used_outside;
     bool told;
 };
@@ -310,11 +310,11 @@ static void let_end(const struct watch *watch, const struct rf_supervision *supe
         come = false;
         stuck = stuck && waits(&watch->list[i]);
     }
-    if (played != still->played)
-        still->played_at = still->looked_at;
+    if (!asked || played != still->played)
+        still->idle = 0;
     still->played = played;
     bool attached = watch->count >= supervision->summary->count;
-    bool may = (attached && (come || stuck)) || still->looked_at - still->played_at >= IDLE_SECONDS;
+    bool may = (attached && (come || stuck)) || still->idle >= IDLE_SECONDS;
     for (size_t i = 0; asked && i < watch->count; i++)
         if (watch->list[i].shared->ending)
             watch->list[i].shared->may_end = may ? RF_MAY_END : RF_SEEN;
@@ -331,6 +331,7 @@ static void look_again(struct stillness *still) {
     still->looked_at = time;
     still->all += gone < LOOK_SECONDS ? gone : LOOK_SECONDS;
     still->wait += gone < LOOK_SECONDS ? gone : LOOK_SECONDS;
+    still->idle += gone < LOOK_SECONDS ? gone : LOOK_SECONDS;
 }
 
 /* A copy in which `current` was not being written meanwhile (unless the rank died writing it). */
@@ -401,7 +402,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
     int child_handle = (int)syscall(SYS_pidfd_open, child, 0); /* kernels before 5.3 have none */
     struct watch watch = {.first_diverged = -1};
     gethostname(watch.host, sizeof watch.host - 1);
-    struct stillness still = {.looked_at = now(), .played_at = now()};
+    struct stillness still = {.looked_at = now()};
     double told_at = 0;
     uint64_t moved = 0;
     supervision->outcome = RF_OUTCOME_ENDED;
@@ -438,7 +439,7 @@ void rf_supervise(struct rf_supervision *supervision, pid_t child) {
         }
         if (moving != moved)
             still = (struct stillness){
-                .looked_at = still.looked_at, .played = still.played, .played_at = still.played_at};
+                .looked_at = still.looked_at, .played = still.played, .idle = still.idle};
         else if (!(all_wait(&watch) || all_left(&watch)))
             still.wait = 0;
         moved = moving;

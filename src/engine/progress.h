@@ -39,9 +39,8 @@ struct rf_progress {
     volatile uint32_t free;    /* 1: past the end of a recording that was cut off */
     volatile uint32_t signal;  /* of a rank with threads: the one that ends it, or 0 */
     volatile uint32_t windows; /* 1: alone, with memory that others have changed */
-    volatile uint32_t
-        ending; /* 1: about to end the job, and waiting until the others have come to */
-    volatile uint32_t may_end; /* where they were then: an rf_ending_turn of the command */
+    volatile uint32_t ending;  /* 1: about to end the job, when the others have come to where */
+    volatile uint32_t may_end; /* they were then: an rf_ending_turn, which the command sets */
     volatile uint64_t events;  /* decisions replayed */
     volatile uint64_t played;  /* those and the checks between them */
     volatile uint64_t calls;   /* calls made: grows whenever the rank gets on */
